@@ -6,6 +6,7 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -116,6 +117,41 @@ def clock_offset(clock: Callable[[], datetime], monotonic: Callable[[], float] =
         if looks[-1][0] < _QUICK_S:
             break
     return min(looks)[1]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _on_its_own(_last_event: int, _until: datetime) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The clocks that a controller goes by: one object, which `slotcar.wiring` passes to all that ask for the time or wait
+    for it. How long a login, a database, a process or a connection may take is counted by this machine's own clock.
+
+    Attributes:
+        now: the present instant, aware UTC.
+        monotonic: seconds that nobody sets.
+        idle: a thread is in it while it has nothing to do until an instant, unless the ledger has a newer event than the
+            one of this number. Time passes by itself; a clock that does not run by itself learns here that it may.
+        read_by_plays: whether Ansible's processes read the same clock. Else a controller tells each of its plays.
+    """
+
+    now: Callable[[], datetime] = _utc_now
+    monotonic: Callable[[], float] = time.monotonic
+    idle: Callable[[int, datetime], AbstractContextManager[None]] = _on_its_own
+    read_by_plays: bool = False
+
+    def offset(self) -> timedelta | None:
+        """What a play gets: `clock_offset`, or None where it reads the clock itself."""
+        return None if self.read_by_plays else clock_offset(self.now, self.monotonic)
+
+
+#: This machine's.
+SYSTEM = Clocks()
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ routers and rolls them back."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -25,15 +24,16 @@ from slotcar.rollout.retention import Retention
 from slotcar.rollout.schedule import Pace
 from slotcar.rollout.wanted import instants_of, wanted_for
 from slotcar.settings import OwnerQuota, Settings
+from slotcar.timebase import SYSTEM, Clocks
 from slotcar.timeline.shares import BackgroundShares
 
 
-def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> Pusher:
+def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM) -> Pusher:
     """Records what it does in the ledger's audit log, where there is a ledger."""
 
     def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
         if ledger is not None:
-            ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+            ledger.append_event(kind, clocks.now(), device=device, details=details)
 
     return Pusher(
         Playbooks(
@@ -41,31 +41,33 @@ def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> P
             settings.need_inventory(),
             settings.vault_password_file,
             stop_timeout_s=settings.stop_timeout.total_seconds(),
+            clocks=clocks,
         ),
         Archive(settings.state_dir),
         network.devices,
         record,
+        clocks,
     )
 
 
-def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
+def loop_for(network: Network, settings: Settings, ledger: Ledger, clocks: Clocks = SYSTEM) -> ReconcileLoop:
     devices, archive = network.devices.values(), Archive(settings.state_dir)
     return ReconcileLoop(
         ledger=ledger,
-        pusher=pusher_for(network, settings, ledger),
+        pusher=pusher_for(network, settings, ledger, clocks),
         adoption=Adoption(ledger, archive, settings.adopt_all),
         wanted_for=wanted_for(network),
         pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
         retention=Retention(archive, settings.keep_revisions),
-        clock=lambda: datetime.now(UTC),
+        clocks=clocks,
         shares=BackgroundShares(network),
         replan_period=settings.replan_interval,
         instants=instants_of(network),
     )
 
 
-def held_routers_for(network: Network, settings: Settings, ledger: Ledger) -> HeldRouters:
-    return HeldRouters(ledger, network, partial(pusher_for, network, settings))
+def held_routers_for(network: Network, settings: Settings, ledger: Ledger, clocks: Clocks = SYSTEM) -> HeldRouters:
+    return HeldRouters(ledger, network, partial(pusher_for, network, settings, clocks=clocks), clocks)
 
 
 def policy_of(settings: Settings, network: Network) -> Policy:

@@ -17,7 +17,8 @@ import pytest
 from slotcar.ledger import embedded
 from slotcar_lab import requirements
 from slotcar_lab.chaos.controllers import OF_A_RUN, processes_of
-from slotcar_lab.chaos.faults import Clock, compile_clock, set_read_only, small_disk
+from slotcar_lab.chaos.faults import Clock, set_read_only, small_disk
+from slotcar_lab.wall_clock import compile_clock
 from tests.support.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.lab

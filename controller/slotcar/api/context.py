@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import structlog
@@ -22,7 +22,7 @@ from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.policy.roles import Caller, Role
 from slotcar.problems import LINE_PATTERN, InvalidInput
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import RFC_3339
+from slotcar.timebase import RFC_3339, SYSTEM
 from slotcar.watching.model import WatchStatus
 
 #: A version; proxies that compress an answer make its ETag a weak one.
@@ -47,12 +47,12 @@ class Context:
     figures: LogFigures = field(default_factory=LogFigures)
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     plans: PlanWorkers = field(default_factory=PlanWorkers)
-    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started_at: datetime = field(default_factory=SYSTEM.now)
     watch: WatchStatus | None = None
 
-
-def now() -> datetime:
-    return datetime.now(UTC)
+    def now(self) -> datetime:
+        """The present instant."""
+        return self.broker.clocks.now()
 
 
 def context_of(request: Request) -> Context:
@@ -75,7 +75,7 @@ def caller(
             return LOCAL
         raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
     try:
-        who = context.tokens.caller(credentials.credentials, now())
+        who = context.tokens.caller(credentials.credentials, context.now())
     except InvalidInput as error:
         # Whom to trust is not known: nobody, until the operator has mended the file.
         log.error("the token file is not in order", problem=str(error))
@@ -105,7 +105,7 @@ def still_known(
 
     def still() -> bool:
         try:
-            return credentials is None or context.tokens.caller(credentials.credentials, now()) == first
+            return credentials is None or context.tokens.caller(credentials.credentials, context.now()) == first
         except InvalidInput:  # whom to trust is not known: nobody
             return False
 

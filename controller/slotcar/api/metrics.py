@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -43,7 +43,7 @@ class _Figures:
             )
             yield from self._webhooks()
             if broker.settings.link_metrics:
-                yield from self._links(datetime.now(UTC))
+                yield from self._links(self._context.now())
         except LedgerUnavailable:
             up.add_metric([], 0)
         yield up

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -40,6 +40,7 @@ from slotcar.rollout.playbook import end_all_processes
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.stopping import PROCESS, end_after
+from slotcar.timebase import SYSTEM, Clocks
 from slotcar.watching.watcher import Watcher
 from slotcar.wiring import loop_for
 
@@ -80,12 +81,13 @@ class OpenToAll(SlotcarError):
     """The API would do what anybody on other machines says."""
 
 
-def serve(settings: Settings, application: Callable[[Context], FastAPI]) -> None:
+def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks: Clocks = SYSTEM) -> None:
     """Runs until it is told to stop (SIGTERM, SIGINT): then a push that goes on is finished or taken back, the lead is
     released, and nothing that it started is left. Told again, it ends at once.
 
     Args:
         application: what answers: the API, with the pages of `slotcar.web` before it or without.
+        clocks: what all of it goes by.
 
     Raises:
         OpenToAll: it would listen wider than this machine, and no token exists or none is needed.
@@ -120,8 +122,8 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI]) -> None
                 folder=str(embedded_at),
             )
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
-            watched = partial(_watcher, settings, network, ledger, syslog)
-            _serve(settings, network, ledger, tokens, sockets, watched, application)
+            watched = partial(_watcher, settings, network, ledger, clocks, syslog)
+            _serve(settings, Broker(ledger, network, settings, clocks), tokens, sockets, watched, application)
     if embedded_at and (others := embedded.users(embedded_at)):
         log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
 
@@ -137,7 +139,12 @@ def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket |
 
 
 def _watcher(
-    settings: Settings, network: Network, ledger: Ledger, syslog: socket.socket | None, loop: LoopStatus
+    settings: Settings,
+    network: Network,
+    ledger: Ledger,
+    clocks: Clocks,
+    syslog: socket.socket | None,
+    loop: LoopStatus,
 ) -> Watcher | None:
     """The watcher; None where no device is to report changes."""
     if not settings.watch and syslog is None:
@@ -145,13 +152,12 @@ def _watcher(
     inventory, vault = settings.need_inventory(), settings.vault_password_file
     connections = partial(read_connections, inventory, network.devices, vault)
     most = settings.watch_most if settings.watch else 0
-    return Watcher(ledger, network, loop, connections, most, lambda: datetime.now(UTC), syslog)
+    return Watcher(ledger, network, loop, connections, most, clocks.now, syslog, clocks.monotonic)
 
 
 def _serve(
     settings: Settings,
-    network: Network,
-    ledger: Ledger,
+    broker: Broker,
     tokens: TokenStore,
     sockets: list[socket.socket],
     watcher_for: Callable[[LoopStatus], Watcher | None],
@@ -162,12 +168,14 @@ def _serve(
         PortInUse: another program has begun to listen meanwhile. ControllerFailed: it ended without having been told to.
     """
     listen(sockets, BACKLOG)
-    loop = loop_for(network, settings, ledger) if settings.reconcile else None
+    ledger, network = broker.ledger, broker.network
+    loop = loop_for(network, settings, ledger, broker.clocks) if settings.reconcile else None
     watcher = watcher_for(loop.status) if loop else None
     context = Context(
-        Broker(ledger, network, settings),
+        broker,
         tokens,
         loop.status if loop else None,
+        started_at=broker.clocks.now(),
         watch=watcher.status if watcher else None,
     )
     app = application(context)
@@ -230,12 +238,14 @@ class _ApplicationParts:
     failures: list[str] = field(default_factory=list)
     _threads: list[threading.Thread] = field(default_factory=list)
     _status: LoopStatus = field(default_factory=LoopStatus)
+    _now: Callable[[], datetime] = SYSTEM.now
 
     def start_all(self, loop: ReconcileLoop, context: Context, watcher: Watcher | None) -> None:
         self._status = status = loop.status
+        self._now = context.now
         dispatcher = Dispatcher(
-            self.ledger, lambda: status.leading, lambda: datetime.now(UTC),
-            DerivedSecrets(context.broker.settings.webhook_key_path), counts=context.deliveries,
+            self.ledger, lambda: status.leading, context.now, DerivedSecrets(context.broker.settings.webhook_key_path),
+            counts=context.deliveries, monotonic=context.broker.clocks.monotonic,
         )  # fmt: skip
         watching = [("watch", watcher.run)] if watcher else []
         for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *watching):
@@ -269,9 +279,7 @@ class _ApplicationParts:
         if part == "loop":
             self._status.error = why
         with suppress(LedgerUnavailable):
-            self.ledger.append_event(
-                "controller.part-failed", datetime.now(UTC), details={"part": part, "message": why}
-            )
+            self.ledger.append_event("controller.part-failed", self._now(), details={"part": part, "message": why})
 
 
 def _configure_logs() -> None:

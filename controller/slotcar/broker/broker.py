@@ -32,7 +32,7 @@ class Broker(ReservationFiles):
     @property
     def held_routers(self) -> HeldRouters:
         """Holds, releases, and rollbacks that hold."""
-        return held_routers_for(self.network, self.settings, self.ledger)
+        return held_routers_for(self.network, self.settings, self.ledger, self.clocks)
 
     # -- states ----------------------------------------------------------------------------------------------------
 

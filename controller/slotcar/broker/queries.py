@@ -23,7 +23,7 @@ from slotcar.policy.roles import NOBODY, Caller
 from slotcar.recovery.comparison import FleetComparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.settings import Settings
-from slotcar.timebase import MICROSECOND, Window
+from slotcar.timebase import MICROSECOND, SYSTEM, Clocks, Window
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.configurations import configurations_at
 from slotcar.views.devices import named_devices
@@ -48,6 +48,7 @@ class Queries:
     ledger: Ledger
     network: Network
     settings: Settings
+    clocks: Clocks = SYSTEM
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +138,9 @@ class Queries:
             NoSuchDevice, NotPossible: see `slotcar.recovery.comparison.compare`.
         """
         roles.require_overview(caller, "read a device")
-        return compare(self.ledger, self.network, pusher_for(self.network, self.settings, None), now, devices)
+        return compare(
+            self.ledger, self.network, pusher_for(self.network, self.settings, None, self.clocks), now, devices
+        )
 
     # -- free rates ------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slotcar.cli.options import actor
 from slotcar.cli.output import complain, long_work_reported, progress, under_way
+from slotcar.timebase import SYSTEM
 
 if TYPE_CHECKING:
     from slotcar.broker import Broker
@@ -24,7 +25,7 @@ HERE = "or use --context local for this machine's ledger"
 
 
 def now() -> datetime:
-    return datetime.now(UTC)
+    return SYSTEM.now()
 
 
 def settings(**overrides: Any) -> Settings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class Dispatcher:
 
     Attributes:
         leads: whether this controller leads; asked at every turn.
-        clock: the present instant, aware UTC.
+        clock: the present instant, aware UTC. monotonic: seconds that nobody sets.
         derived: secrets of webhooks that owners added.
     """
 
@@ -64,6 +65,7 @@ class Dispatcher:
     answer_s: float = ANSWER_S
     chance: Callable[[], float] = random.random
     counts: DeliveryCounts = field(default_factory=DeliveryCounts)
+    monotonic: Callable[[], float] = time.monotonic
 
     def run(self, stopping: threading.Event) -> None:
         """Delivers while it leads, until it is told to stop. Survives a database that comes and goes."""
@@ -84,7 +86,7 @@ class Dispatcher:
 
     async def _deliver(self, sender: Sender, lease: Lease, stopping: threading.Event) -> None:
         busy: dict[Lane, asyncio.Task[None]] = {}
-        watch = ClockWatch(self.clock)
+        watch = ClockWatch(self.clock, self.monotonic)
         news: asyncio.Task[Any] | None = None
         try:
             await self._shorten_waits()  # the clock of whoever delivered before may have been wrong

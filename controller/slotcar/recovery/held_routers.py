@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
@@ -18,6 +18,7 @@ from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
 from slotcar.rollout.pusher import Pusher
+from slotcar.timebase import SYSTEM, Clocks
 from slotcar.views.devices import named_devices
 
 #: So long whoever asks for a rollback waits for the controller that leads.
@@ -35,6 +36,7 @@ class HeldRouters:
     ledger: Ledger
     network: Network
     pusher_for: Callable[[Ledger | None], Pusher]
+    clocks: Clocks = SYSTEM
 
     def rollback_preview(self, device: str, to: str, caller: Caller, now: datetime) -> Rollback:
         """What would take one router back to a revision, a time or the baseline. Reads it, which takes seconds.
@@ -135,19 +137,19 @@ class HeldRouters:
         rollback = plan_rollback(pusher, self.network, Goal(to, [device]), now)
         if rollback.failures:
             raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
-        rollback.must_be_of_now(datetime.now(UTC))
-        revision = pusher.push(rollback.wanted, rollback.readings.by_device, datetime.now(UTC)).revision
+        rollback.must_be_of_now(self.clocks.now())
+        revision = pusher.push(rollback.wanted, rollback.readings.by_device, self.clocks.now()).revision
         if revision:
             details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
-            self.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
+            self.ledger.append_event("push.rolled-back", self.clocks.now(), device=device, details=details)
         return revision or ""
 
     def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
-        self.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+        self.ledger.append_event(kind, self.clocks.now(), device=device, details=details)
 
     def _record_after(self, hold: Hold, kind: str, details: Mapping[str, str]) -> bool:
         """Whether it was recorded: not where somebody held the device anew or released it since `hold`."""
         kinds = frozenset((HELD, RELEASED))
         return self.ledger.append_if_last(
-            AppendIfLast(datetime.now(UTC), kind, hold.device, details, hold.number, kinds)
+            AppendIfLast(self.clocks.now(), kind, hold.device, details, hold.number, kinds)
         )

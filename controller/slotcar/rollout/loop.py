@@ -7,8 +7,7 @@ done next says `schedule.py`; `pushing.py` does it.
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -30,7 +29,7 @@ from slotcar.rollout.schedule import LoopProgress, Pace, Turn, lead_now, look_un
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.unrecorded import record_kept
 from slotcar.stopping import Stopping
-from slotcar.timebase import ClockWatch, Window
+from slotcar.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.timeline import boundaries, next_boundary
 from slotcar.timeline.shares import BackgroundShares
 
@@ -50,7 +49,7 @@ class ReconcileLoop:
 
     Attributes:
         retention: of what was pushed; looked at when there is nothing else to do.
-        clock: the present instant, aware UTC. monotonic: seconds that nobody sets; what is waited for is counted by it.
+        clocks: what it goes by; what is waited for is counted by its seconds that nobody sets.
         shares: derives what background reservations get over a window.
         replan_period: how often transfers that reported progress are planned again.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
@@ -62,9 +61,8 @@ class ReconcileLoop:
     wanted_for: WantedFor
     pace: Pace
     retention: Retention
-    clock: Callable[[], datetime]
     shares: BackgroundShares
-    monotonic: Callable[[], float] = time.monotonic
+    clocks: Clocks = SYSTEM
     replan_period: timedelta = timedelta(minutes=1)
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
@@ -78,12 +76,12 @@ class ReconcileLoop:
 
     def __post_init__(self) -> None:
         self._announcing = Announcing(self.ledger)
-        self._replanning = Replanning(self.ledger, self.replan_period, self.monotonic)
+        self._replanning = Replanning(self.ledger, self.replan_period, self.clocks.monotonic)
         self._requests = CheckRequests(self.ledger)
-        self._clock_watch = ClockWatch(self.clock, self.monotonic)
+        self._clock_watch = ClockWatch(self.clocks.now, self.clocks.monotonic)
         self._pushing = Pushing(
-            self.ledger, self.pusher, self.adoption, self.wanted_for, self.shares, self.status, self.clock,
-            self.monotonic,
+            self.ledger, self.pusher, self.adoption, self.wanted_for, self.shares, self.status, self.clocks.now,
+            self.clocks.monotonic,
             clock_was_set=lambda: bool(self._clock_watch.set_by()), push_took=self._push_took, lead=self.pace.lead,
         )  # fmt: skip
 
@@ -126,7 +124,7 @@ class ReconcileLoop:
         self._requests.take_over()
         self._announcing = Announcing(self.ledger)
         self.status.leading, self.status.error = True, ""
-        self._progress = self._progress.of_new_lead(self.clock())
+        self._progress = self._progress.of_new_lead(self.clocks.now())
         self._clock_was_set()  # it may have been set since this controller led last
         while not stopping.is_set() and lease.is_held() and self._clock_agrees(lease):
             last_event = self.ledger.last_event()
@@ -134,7 +132,7 @@ class ReconcileLoop:
 
     def _clock_agrees(self, lease: Lease) -> bool:
         """Whether this controller's clock may be gone by. Two controllers of one ledger meet in the database's clock."""
-        ahead = lease.ahead_of_database(self.clock)
+        ahead = lease.ahead_of_database(self.clocks.now)
         if abs(ahead) <= CLOCK_LIMIT:
             self._clock_is_off = False
             return True
@@ -146,17 +144,18 @@ class ReconcileLoop:
         if not self._clock_is_off:
             log.error("the clock is wrong", ahead_s=ahead.total_seconds())
             details = {"ahead_of_database_us": round(ahead.total_seconds() * 1_000_000)}
-            self.ledger.append_event("controller.clock-off", self.clock(), details=details)
+            self.ledger.append_event("controller.clock-off", self.clocks.now(), details=details)
         self.status.error, self._clock_is_off = why, True
         return False
 
     def _sleep(self, last_event: int, until: datetime, stopping: threading.Event) -> None:
         """Sleeps until the instant, a new event, a stop, or until the clock is set: then all is computed again."""
-        until_s = self.monotonic() + (until - self.clock()).total_seconds()
-        while not stopping.is_set() and not self._clock_was_set():
-            left_s = until_s - self.monotonic()
-            if left_s <= 0 or self.ledger.wait_for_event(last_event, min(left_s, NAP_S)):
-                return
+        until_s = self.clocks.monotonic() + (until - self.clocks.now()).total_seconds()
+        with self.clocks.idle(last_event, until):
+            while not stopping.is_set() and not self._clock_was_set():
+                left_s = until_s - self.clocks.monotonic()
+                if left_s <= 0 or self.ledger.wait_for_event(last_event, min(left_s, NAP_S)):
+                    return
 
     def _clock_was_set(self) -> bool:
         """Records it, and goes by the new time from now on. Devices count from the old one, so they are armed anew."""
@@ -166,14 +165,16 @@ class ReconcileLoop:
         self._clock_watch.accept()
         log.warning("the clock was set", by_s=by.total_seconds())
         self._pushing.rearm |= {name for name, device in self.pusher.devices.items() if acts(device)}
-        self.retention.clock_was_set(self.clock())
+        self.retention.clock_was_set(self.clocks.now())
         self._progress = self._progress.of_new_time()
-        self.ledger.append_event("controller.clock-set", self.clock(), details={"by_s": round(by.total_seconds(), 3)})
+        self.ledger.append_event(
+            "controller.clock-set", self.clocks.now(), details={"by_s": round(by.total_seconds(), 3)}
+        )
         return True
 
     def turn(self) -> datetime:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
-        now, began_s = self.clock(), self.monotonic()
+        now, began_s = self.clocks.now(), self.clocks.monotonic()
         record_kept(self.pusher.archive, self.ledger)
         check_requests = self._requests.read()
         self._pushing.states.doubt(check_requests)
@@ -189,15 +190,15 @@ class ReconcileLoop:
         if turn.postponed_until is not None:
             return turn.postponed_until
         if not self._do(turn, entries, now, began_s):
-            return self.clock()
+            return self.clocks.now()
         self.status.settled = self._pushing.health.all_well
-        self._requests.answer(self.status.troubles, self.clock())
+        self._requests.answer(self.status.troubles, self.clocks.now())
         again: list[datetime] = []
         if turn.idle:
             self.retention.look(now)
             again = [self._replanning.look(entries, now)]
-        retries = [*self._pushing.health.retries(self.clock()), *self._pushing.holds.ends(), *again]
-        return wake_at(self.pace, turn, coming, retries, now, self.clock())
+        retries = [*self._pushing.health.retries(self.clocks.now()), *self._pushing.holds.ends(), *again]
+        return wake_at(self.pace, turn, coming, retries, now, self.clocks.now())
 
     def _do(self, turn: Turn, entries: Sequence[Entry], now: datetime, began_s: float) -> bool:
         """False where the next turn is to follow at once."""
@@ -209,7 +210,7 @@ class ReconcileLoop:
         attempt = pushing.reconcile(entries, now, turn.arm, self._progress.armed)
         if attempt is Attempt.DONE:
             self._progress = replace(self._progress, armed=turn.arm)
-        self._progress = self._progress.took_turn(timedelta(seconds=self.monotonic() - began_s))
+        self._progress = self._progress.took_turn(timedelta(seconds=self.clocks.monotonic() - began_s))
         pushing.lead = lead_now(self.pace, self._progress)
         if attempt is Attempt.OUTDATED or turn.arm_more:
             return False

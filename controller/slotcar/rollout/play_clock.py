@@ -16,12 +16,17 @@ from datetime import timedelta
 OFFSET = "SLOTCAR_PLAY_CLOCK_OFFSET"
 
 
-def environment(offset: timedelta) -> Mapping[str, str]:
-    """What a play gets. `offset` is `clock_offset` of the controller's clock."""
-    return {OFFSET: str(offset.total_seconds())}
+def environment(offset: timedelta | None) -> Mapping[str, str]:
+    """What a play gets. `offset` is that of the controller's clocks (`Clocks.offset`)."""
+    return {} if offset is None else {OFFSET: str(offset.total_seconds())}
 
 
 def now_s() -> float:
     """Seconds since the epoch; by this machine's clock where no controller runs the play."""
     offset = os.environ.get(OFFSET)
     return time.time() if offset is None else time.monotonic() + float(offset)
+
+
+def monotonic_s() -> float:
+    """Seconds that nobody sets, the same in the controller that runs the play."""
+    return time.time() if os.environ.get(OFFSET) is None else time.monotonic()

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from slotcar.rollout import play_clock
 from slotcar.rollout.model import Failure, NobodyNamed
 from slotcar.stopping import PROCESS, Stopping, StopRequest
 from slotcar.texts import lines_of
-from slotcar.timebase import clock_offset
+from slotcar.timebase import SYSTEM, Clocks
 
 log = structlog.get_logger("slotcar.loop")
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
@@ -72,7 +71,8 @@ class Playbooks:
         home: the folder with playbooks/, roles/ and plugins/.
         stop_timeout_s: how long all that goes on may take from when this process is told to end: a push is ended after
             half of that and taken back in the other half.
-        clock_offset: of the clock that the plays go by; None for this machine's when each begins.
+        clocks: what the plays go by, as it is when each begins.
+        same_clock: what all of them go by instead, also where it is set meanwhile.
     """
 
     home: Path
@@ -80,11 +80,12 @@ class Playbooks:
     vault_password_file: Path | None = None
     stop: StopRequest = PROCESS
     stop_timeout_s: float = 90.0
-    clock_offset: timedelta | None = None
+    clocks: Clocks = SYSTEM
+    same_clock: Mapping[str, str] | None = None
 
     def by_the_present_clock(self) -> Playbooks:
         """All its plays go by the clock as it is now, also where it is set meanwhile."""
-        return replace(self, clock_offset=clock_offset(lambda: datetime.now(UTC)))
+        return replace(self, same_clock=play_clock.environment(self.clocks.offset()))
 
     def run(
         self,
@@ -159,14 +160,14 @@ class Playbooks:
     def _environment(self, scratch: str) -> dict[str, str]:
         # An inventory may look it up (the lab's does), and a run has a folder of its own.
         state_dir = os.environ.get(STATE_DIR)
-        offset = self.clock_offset if self.clock_offset is not None else clock_offset(lambda: datetime.now(UTC))
+        clock = self.same_clock if self.same_clock is not None else play_clock.environment(self.clocks.offset())
         return ({STATE_DIR: str(Path(state_dir).absolute())} if state_dir else {}) | {
             "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
             OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
-            **play_clock.environment(offset),
+            **clock,
             # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
             "PWD": scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -38,6 +37,7 @@ from slotcar.rollout.playbook import PUSH, READ, TIMEOUT_S, CannotRun, PlaybookR
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
 from slotcar.stopping import Stopping
+from slotcar.timebase import SYSTEM, Clocks
 
 log = structlog.get_logger("slotcar.loop")
 #: `record(kind, device, details)`: where a push is written down for ever.
@@ -69,6 +69,7 @@ class Pusher:
     archive: Archive
     devices: Mapping[str, Device]
     record: Record = field(default=_forget)
+    clocks: Clocks = SYSTEM
 
     def read(self, names: Sequence[str]) -> Readings:
         """What these devices have at this moment. Changes nothing.
@@ -89,9 +90,9 @@ class Pusher:
             return Readings({}, {}), {}
         devices = [self.devices[name] for name in names]
         with self.archive.reading(devices, probing.commands) as folder:
-            began_s = time.time()
+            began_s = self.clocks.now().timestamp()
             result = self._read(devices, folder)
-            interval = probing.ProbeInterval(began_s, time.time())
+            interval = probing.ProbeInterval(began_s, self.clocks.now().timestamp())
             readings = _readings(devices, folder, result)
             probes = {
                 device.name: probing.probe_of(DeviceFolder(folder / device.name).reading(), device, interval)
@@ -252,7 +253,7 @@ class Pusher:
 
     def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> Revision:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
-        revisions, now = self.archive.revisions(), datetime.now(UTC)
+        revisions, now = self.archive.revisions(), self.clocks.now()
         parts = {}
         for name, device in devices.items():
             mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
@@ -278,7 +279,7 @@ class Pusher:
         on_task: Callable[[str], None] | None,
         give_up: Callable[[], bool] | None,
     ) -> PlaybookResult:
-        wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
+        wait_s = max(0, int((revision.at - self.clocks.now()).total_seconds()))
         return self.playbooks.run(
             _playbook(PUSH, (part.device.platform for part in revision.devices.values())),
             list(revision.devices),

@@ -17,7 +17,7 @@ from slotcar.rollout import staging
 from slotcar.rollout.comparison import compare, left_in_words
 from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
 from slotcar.rollout.model import STALE
-from slotcar.rollout.play_clock import now_s
+from slotcar.rollout.play_clock import monotonic_s, now_s
 from slotcar.rollout.transport import DeviceError, Order, Transport
 
 #: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
@@ -192,7 +192,7 @@ async def check(transport: Transport, order: Order) -> Outcome:
     Raises:
         DeviceError: the device does not have what is wanted.
     """
-    began_s = time.monotonic()
+    began_s = monotonic_s()
     outputs = (await _ask(transport, order)).outputs
     target = file_reached(order.folder, outputs) if order.target == AFTER else order.target
     comparison = compare(order.folder, target, outputs)

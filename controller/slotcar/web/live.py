@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from functools import partial
 
 from anyio import to_thread
@@ -40,7 +39,7 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
         """`after`: the event that the page was made at; a browser that comes back says `Last-Event-ID` instead."""
         try:
             sessions = sessions_of(context)
-            signed = await to_thread.run_sync(signed_in, request, sessions, datetime.now(UTC))
+            signed = await to_thread.run_sync(signed_in, request, sessions, context.now())
             caller = signed.caller if signed else sessions.anyone
             if caller is None:
                 return Response(status_code=401)
@@ -50,7 +49,7 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
             # Of another ledger, or one from a backup: what comes now is what there is to tell.
             after = min(after, await context.streams.ask(ledger.last_event))
             wanted = context.broker.events_filter(EventFilter(), caller)
-            still = partial(_still, sessions, signed)
+            still = partial(_still, context, sessions, signed)
             return context.streams.respond(request, ledger, after, wanted, f"page {caller.name}", still, FRAMING)
         except SlotcarError as error:
             return problems.answer(request, 503, str(error))
@@ -60,9 +59,9 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
     return stream
 
 
-def _still(sessions: Sessions, signed: SignedIn | None) -> bool:
+def _still(context: Context, sessions: Sessions, signed: SignedIn | None) -> bool:
     """Whether the stream may go on: the token that signed in is neither revoked nor over. Asks no database."""
     try:
-        return signed is None or sessions.still(signed, datetime.now(UTC))
+        return signed is None or sessions.still(signed, context.now())
     except InvalidInput:  # whom to trust is not known: nobody
         return False

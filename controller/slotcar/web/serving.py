@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -65,14 +65,14 @@ def route_of(page: WebPage, context: Context, threads: PageThreads) -> Route:
         try:
             return await threads.run(make, page.most_s, f"{page.method} {page.path}")
         except HTTPException as error:
-            return _cannot_be_done(request, None, datetime.now(UTC), error)
+            return _cannot_be_done(request, None, context.now(), error)
 
     return Route(page.path, endpoint, methods=[page.method], name=f"{page.method} {page.path}")
 
 
 def no_page(context: Context, request: Request, error: HTTPException) -> Response:
     """For an address that is no page's."""
-    now, visit = datetime.now(UTC), None
+    now, visit = context.now(), None
     try:
         sessions = sessions_of(context)
         signed = signed_in(request, sessions, now)
@@ -102,7 +102,7 @@ def _cookie_name(request: Request) -> str:
 
 
 def _answer(page: WebPage, context: Context, request: Request, body: bytes, event_loop: EventLoopToken) -> Response:
-    now, sessions = datetime.now(UTC), sessions_of(context)
+    now, sessions = context.now(), sessions_of(context)
     visit: Visit | None = None
     try:
         _require_own_form(page, request)

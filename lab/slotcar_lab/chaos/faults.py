@@ -22,7 +22,6 @@ DISK_MIB = 384
 STEPS_BYTES = (16 * 2**20, 2**20, 4096)
 #: The fields of postmaster.pid (PostgreSQL, `pidfile.h`): the port, and the folder of the socket.
 PORT_LINE, SOCKET_LINE = 3, 4
-CLOCK_SOURCE = Path(__file__).with_name("clock.c")
 
 
 @contextlib.contextmanager
@@ -79,7 +78,7 @@ class Clock:
     """The wall clock of one controller and of all that it starts. Right until it is set.
 
     Attributes:
-        library: what `compile_clock` made.
+        library: what `wall_clock.compile_clock` made.
         file: holds how many seconds it is ahead.
     """
 
@@ -104,22 +103,6 @@ class Clock:
     @property
     def ahead_s(self) -> int:
         return int(struct.unpack("q", self.file.read_bytes())[0]) if self.file.exists() else 0
-
-
-def compile_clock(folder: Path) -> Path:
-    """The library that lets a clock be set, compiled into `folder`.
-
-    Raises:
-        LabError: it cannot be compiled; says why.
-    """
-    library = folder / "clock.so"
-    compiler = requirements.which("tcc")
-    if compiler is None:
-        raise LabError(
-            "a clock that can be set needs the package tcc; install it: python -m slotcar_lab requirements --install"
-        )
-    _run([compiler, "-shared", "-nostdlib", "-o", str(library), str(CLOCK_SOURCE)])
-    return library
 
 
 def set_read_only(data_dir: Path, read_only: bool) -> None:

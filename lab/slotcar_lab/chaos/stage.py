@@ -21,6 +21,7 @@ from slotcar_lab.chaos.faults import Clock, Disk
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR, Controller, environment_for
 from slotcar_lab.errors import LabError
+from slotcar_lab.wall_clock import compile_clock
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
 PARTITION_S = 10
@@ -62,7 +63,7 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
     """
     with faults.small_disk(folder / "disk") as disk:
         (disk.folder / "lab").symlink_to(lab.state_dir.resolve(), target_is_directory=True)
-        library = faults.compile_clock(folder)
+        library = compile_clock(folder)
         clocks = {name: Clock(library, folder / f"clock-{name}") for name in NAMES}
         stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks))
         stage.restart_routers()

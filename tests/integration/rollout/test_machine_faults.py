@@ -29,6 +29,7 @@ from slotcar.rollout.ios.eem import fence_line
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.pusher import Pusher, Readings
+from slotcar.timebase import Clocks
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
@@ -106,6 +107,28 @@ def test_a_new_ledger_s_leader_goes_above_what_a_router_has_seen(world: CiscoWor
     assert events(ledger, "push.device-failed") == []
 
 
+def test_a_loop_with_nothing_to_do_says_until_when_and_which_event_it_has_seen(
+    world: CiscoWorld, ledger: Ledger
+) -> None:
+    """Whoever drives a clock that does not run by itself goes by that."""
+    announced: list[tuple[int, datetime]] = []
+    within: list[bool] = []
+
+    @contextmanager
+    def idle(last_event: int, until: datetime) -> Iterator[None]:
+        announced.append((last_event, until))
+        within.append(True)
+        yield
+        within.pop()
+
+    with leading(world, ledger, clocks=Clocks(idle=idle)) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+        wait_for(lambda: bool(within and announced[-1][0] == ledger.last_event()), "it to have seen its own events")
+        assert announced[-1][1] > datetime.now(UTC)
+    assert within == []
+    assert failures == []
+
+
 def ledger_fence(ledger: Ledger) -> int:
     return max(event.sequence for event in ledger.events(limit=1000) if event.kind == "controller.fence-raised")
 
@@ -176,7 +199,7 @@ def full_folder() -> Iterator[Path]:
 @pytest.mark.slow
 def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWorld, ledger: Ledger) -> None:
     off = [timedelta()]
-    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+    with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
         off[0] = -timedelta(seconds=20)
         wait_for(lambda: bool(events(ledger, "controller.clock-set")), "it to be told")
@@ -194,7 +217,7 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
 ) -> None:
     """A leader an hour ahead would end every slot of the next hour, for good."""
     off = [timedelta()]
-    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+    with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
         leads = len(events(ledger, "controller.leading"))
         off[0] = timedelta(hours=hours)
@@ -223,7 +246,7 @@ def test_a_device_that_was_set_aside_while_the_clock_was_ahead_is_tried_again(
         off[0] = timedelta(hours=1)
         raise CannotRun("no space left on device")
 
-    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+    with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
         with monkeypatch.context() as patched:
             patched.setattr(Pusher, "read", set_clock_and_fail)
@@ -248,7 +271,7 @@ def test_a_clock_that_was_set_while_the_ledger_was_gone_is_told_at_the_next_lead
         monkeypatch.setattr(Pusher, "read", read)
         raise LedgerUnavailable("gone")
 
-    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+    with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
         monkeypatch.setattr(Pusher, "read", set_clock_and_lose_the_ledger)
         ask_check(ledger, [EDGE], "tester", datetime.now(UTC))
@@ -270,7 +293,7 @@ def test_a_clock_that_is_set_ahead_during_a_reading_ends_no_slot(
         off[0] = timedelta(hours=1)
         return readings
 
-    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+    with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
         broker, now = Broker(ledger, world.network, world.settings), datetime.now(UTC)
         entry = broker.create(from_mapping(SLOT | {"start": now.isoformat()}, now), OPERATOR, now)
         wait_for(lambda: "eq 5001" in world.routers[EDGE].running_text() and loop.status.settled, "the slot")

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from slotcar.rollout.clocks import Clocks, changes, judge
+from slotcar.rollout.clocks import ClocksJudged, changes, judge
 
 SECOND = 1_000_000
 
 
 def test_clocks_that_agree_are_nobody_s_trouble() -> None:
-    assert judge({"a": 0, "b": 300_000, "c": -SECOND}) == Clocks({})
-    assert judge({}) == Clocks({})
+    assert judge({"a": 0, "b": 300_000, "c": -SECOND}) == ClocksJudged({})
+    assert judge({}) == ClocksJudged({})
 
 
 def test_a_router_that_is_off_is_named_with_how_far() -> None:
-    assert judge({"a": 0, "b": 7 * SECOND, "c": 100}) == Clocks({"b": 7 * SECOND})
-    assert judge({"only": -3 * SECOND}) == Clocks({"only": -3 * SECOND})
+    assert judge({"a": 0, "b": 7 * SECOND, "c": 100}) == ClocksJudged({"b": 7 * SECOND})
+    assert judge({"only": -3 * SECOND}) == ClocksJudged({"only": -3 * SECOND})
 
 
 def test_where_most_routers_agree_against_the_controller_it_is_the_controller() -> None:
-    assert judge({"a": 9 * SECOND, "b": 9 * SECOND + 5, "c": 9 * SECOND - 5}) == Clocks({}, 9 * SECOND)
-    assert judge({"a": 9 * SECOND, "b": 9 * SECOND, "c": 0}) == Clocks({"c": -9 * SECOND}, 9 * SECOND)
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND + 5, "c": 9 * SECOND - 5}) == ClocksJudged({}, 9 * SECOND)
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND, "c": 0}) == ClocksJudged({"c": -9 * SECOND}, 9 * SECOND)
 
 
 def test_two_routers_are_no_majority() -> None:
-    assert judge({"a": 9 * SECOND, "b": 9 * SECOND}) == Clocks({"a": 9 * SECOND, "b": 9 * SECOND})
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND}) == ClocksJudged({"a": 9 * SECOND, "b": 9 * SECOND})
 
 
 def test_routers_that_each_say_something_else_accuse_nobody_else() -> None:
     wild = {"a": 5 * SECOND, "b": 50 * SECOND, "c": -50 * SECOND}
-    assert judge(wild) == Clocks(wild)
+    assert judge(wild) == ClocksJudged(wild)
 
 
 def test_each_clock_is_told_once_when_it_goes_wrong_and_once_when_it_is_right_again() -> None:
@@ -36,6 +36,6 @@ def test_each_clock_is_told_once_when_it_goes_wrong_and_once_when_it_is_right_ag
     assert list(changes(fine, off, {"a": 0, "b": 9})) == [("device.clock-off", "b", {"ahead_us": 9})]
     assert list(changes(off, off, {"a": 0, "b": 9})) == []
     assert list(changes(off, fine, {"a": 0, "b": 0})) == [("device.clock-right", "b", {"ahead_us": 0})]
-    suspected = Clocks({}, 9 * SECOND)
+    suspected = ClocksJudged({}, 9 * SECOND)
     assert [kind for kind, *_ in changes(fine, suspected, {})] == ["controller.clock-off"]
     assert [kind for kind, *_ in changes(suspected, fine, {})] == ["controller.clock-right"]

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from slotcar.platforms.model import Configuration
-from slotcar.rollout import play_clock, playbook
+from slotcar.rollout import play_clock
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import NO_PROGRAM, Failure, PushFailed, Reading, Superseded
 from slotcar.rollout.playbook import PlaybookResult, Playbooks
 from slotcar.rollout.pusher import Pusher
+from slotcar.timebase import EPOCH, Clocks
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted
 
@@ -28,31 +29,40 @@ class Plays(Playbooks):
     """Runs nothing: what each play would have answered, and the clock that it would have gone by."""
 
     answer: PlaybookResult = field(default_factory=PlaybookResult)
-    clocks: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
 
     def run(self, name: str, *_: Any, **__: Any) -> PlaybookResult:
-        self.clocks.append(self._environment("scratch")[play_clock.OFFSET])
+        self.heard.append(self._environment("scratch")[play_clock.OFFSET])
         return PlaybookResult() if name == "rollback" else self.answer
 
 
 @pytest.mark.parametrize(("answer", "refusal"), [(GIVEN_UP, Superseded), (FAILED, PushFailed)])
 def test_a_rollback_goes_by_the_clock_of_its_push(
-    answer: PlaybookResult, refusal: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answer: PlaybookResult, refusal: type[Exception], tmp_path: Path
 ) -> None:
-    settings = iter((timedelta(hours=1), timedelta(hours=2), timedelta(hours=3)))
-    monkeypatch.setattr(playbook, "clock_offset", lambda _clock: next(settings))
+    settings = iter(timedelta(hours=hours) for hours in range(1, 9))
+    clocks = Clocks(now=lambda: EPOCH + next(settings), monotonic=lambda: 0.0)
     targets = wanted(active(1, 10))
     readings = {name: Reading(Configuration(name, NETWORK.devices[name].platform), NO_PROGRAM) for name in targets}
-    plays = Plays(tmp_path, tmp_path, answer=answer)
+    plays = Plays(tmp_path, tmp_path, clocks=clocks, answer=answer)
     with pytest.raises(refusal):
         Pusher(plays, Archive(tmp_path / "state"), NETWORK.devices).push(targets, readings, T0)
-    assert plays.clocks == ["3600.0", "3600.0"]
+    assert len(set(plays.heard)) == 1
+    assert len(plays.heard) == 2
+
+
+def test_plays_that_read_the_controllers_clock_themselves_are_told_nothing(tmp_path: Path) -> None:
+    plays = Playbooks(tmp_path, tmp_path, clocks=Clocks(read_by_plays=True))
+    for one in (plays, plays.by_the_present_clock()):
+        assert play_clock.OFFSET not in one._environment("scratch")
 
 
 def test_without_a_controller_it_is_this_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: 7.0)
     assert play_clock.now_s() == 5.0
+    assert play_clock.monotonic_s() == 5.0
     for name, value in play_clock.environment(timedelta(seconds=100)).items():
         monkeypatch.setenv(name, value)
     assert play_clock.now_s() == 107.0
+    assert play_clock.monotonic_s() == 7.0

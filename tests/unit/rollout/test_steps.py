@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.rollout import steps
+from slotcar.rollout import play_clock, steps
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, ReplacedProgram
 from slotcar.rollout.linux.shell import ShellAnswer
@@ -76,9 +76,11 @@ def test_a_push_reads_before_it_stages_and_before_it_changes(folder: DeviceFolde
     assert asyncio.run(steps.activate(router, order)).changed
     assert router.calls[3:] == ["read", "arm_revert 5", "activate"]
     assert folder.compared_s() is None
-    before_s = time.monotonic()
+    before_s = play_clock.monotonic_s()
     asyncio.run(steps.verify(router, order))
-    assert before_s <= (folder.compared_s() or 0) <= time.monotonic(), "so the watch knows what the comparison covers"
+    assert before_s <= (folder.compared_s() or 0) <= play_clock.monotonic_s(), (
+        "so the watch knows what the comparison covers"
+    )
     assert not asyncio.run(steps.activate(router, order)).changed, "it has all of it"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from slotcar.api.context import TheCaller, TheContext, now
+from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.controller_models import DifferenceOfDeviceOut, HoldIn
 from slotcar.api.overview_models import HoldOut, HoldsOut
 from slotcar.recovery.comparison import difference_document
@@ -27,13 +27,13 @@ def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str
     `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
     the device could not be read.
     """
-    return difference_document(device, context.broker.compare([device], caller, now()))
+    return difference_document(device, context.broker.compare([device], caller, context.now()))
 
 
 @router.get("/holds", response_model=HoldsOut, summary="The devices that are held")
 def holds(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """By name, each with why, by whom, and until when."""
-    return {"items": [_document(one) for one in context.broker.held_routers.holds(caller, now())]}
+    return {"items": [_document(one) for one in context.broker.held_routers.holds(caller, context.now())]}
 
 
 @router.post("/devices/{device}/hold", response_model=HoldOut, summary="Hold a device as it is")
@@ -42,13 +42,13 @@ def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> 
 
     With `until`, the hold ends by itself then, and the controller makes the device as the ledger wants it.
     """
-    return _document(context.broker.held_routers.hold(device, caller, now(), body.until, body.reason))
+    return _document(context.broker.held_routers.hold(device, caller, context.now(), body.until, body.reason))
 
 
 @router.post("/devices/{device}/release", response_model=HoldOut, summary="End the hold of a device")
 def release(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """The controller that leads reads it then, and pushes what the ledger wants. The answer is the hold that was ended."""
-    return _document(context.broker.held_routers.release(device, caller, now()))
+    return _document(context.broker.held_routers.release(device, caller, context.now()))
 
 
 def _document(one: Hold) -> dict[str, Any]:

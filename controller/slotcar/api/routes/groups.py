@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from slotcar.api.context import MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time, now
+from slotcar.api.context import MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.group_models import GroupOut, GroupsOut
 from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, parsed
@@ -38,7 +38,7 @@ def group_create(
     hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
 ) -> dict[str, Any]:
     """All members are admitted, or none is (409) and the refusal names the member. `owner` may be left out."""
-    moment = now()
+    moment = context.now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     broker = context.broker
     members = group_members({**body, "owner": owner}, moment, broker.settings.max_windows, broker.network)
@@ -85,7 +85,7 @@ def group_commit(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Makes all members firm, or leaves all to approval where one is above the operator's gate."""
-    return answer(context.broker.on_group(CommitGroup, handle, caller, now(), "", version), response)
+    return answer(context.broker.on_group(CommitGroup, handle, caller, context.now(), "", version), response)
 
 
 @router.post("/groups/{handle}/cancel", response_model=GroupOut, summary="Cancel a group", dependencies=JSON)
@@ -95,7 +95,7 @@ def group_cancel(
 ) -> dict[str, Any]:  # fmt: skip
     """Gives all members back at once; routers, hosts and other managers follow."""
     reason = body.reason if body else ""
-    return answer(context.broker.on_group(CancelGroup, handle, caller, now(), reason, version), response)
+    return answer(context.broker.on_group(CancelGroup, handle, caller, context.now(), reason, version), response)
 
 
 @router.post("/groups/{handle}/approve", response_model=GroupOut, summary="Approve a group")
@@ -103,7 +103,7 @@ def group_approve(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
 ) -> dict[str, Any]:
     """Lets what waits of its members through. Operators only; needs If-Match."""
-    return answer(context.broker.on_group(ApproveGroup, handle, caller, now(), "", version), response)
+    return answer(context.broker.on_group(ApproveGroup, handle, caller, context.now(), "", version), response)
 
 
 @router.post("/groups/{handle}/reject", response_model=GroupOut, summary="Reject a group", dependencies=JSON)
@@ -113,4 +113,4 @@ def group_reject(
 ) -> dict[str, Any]:  # fmt: skip
     """Turns away what waits of its members. Operators only."""
     reason = body.reason if body else ""
-    return answer(context.broker.on_group(RejectGroup, handle, caller, now(), reason, version), response)
+    return answer(context.broker.on_group(RejectGroup, handle, caller, context.now(), reason, version), response)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from slotcar.api.context import Context, KnownCaller, TheContext, now
+from slotcar.api.context import Context, KnownCaller, TheContext
 from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
 from slotcar.ledger.database import SchemaState
@@ -38,7 +39,7 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict
     details = caller is not None and may_overview(caller)
     checks = [_ledger(context, details)]
     if context.loop is not None:
-        checks += _loop(context.loop, details)
+        checks += _loop(context.loop, details, context.now())
     if context.watch is not None and context.watch.devices:
         checks += _watch(context.watch, details)
     ready = all(check["ok"] for check in checks)
@@ -54,9 +55,9 @@ def _ledger(context: Context, details: bool) -> dict[str, Any]:
     return {"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"}
 
 
-def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
+def _loop(loop: LoopStatus, details: bool, now: datetime) -> Iterator[dict[str, Any]]:
     if loop.leading:
-        words = f"leads; {devices_words(loop.settled, loop.checked_at, now(), len(loop.troubles))}"
+        words = f"leads; {devices_words(loop.settled, loop.checked_at, now, len(loop.troubles))}"
     elif loop.error:
         words = loop.error if details else "cannot lead; the controller's log says why"
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from slotcar.api.context import OwnerQuery, TheCaller, TheContext, now
+from slotcar.api.context import OwnerQuery, TheCaller, TheContext
 from slotcar.api.offer_models import CallerOut, EndpointsOut, LimitsOut, ServicesOut
 from slotcar.timebase import iso
 from slotcar.views.offers import services_document
@@ -41,4 +41,4 @@ def services(_caller: TheCaller) -> dict[str, Any]:
 def limits(context: TheContext, caller: TheCaller, owner: OwnerQuery = None) -> dict[str, Any]:
     """How far ahead, how long and how much may be reserved, from which rate on it is approved, and what the owner has of
     its quotas. The caller's own owner where none is named."""
-    return context.broker.limits(owner, caller, now())
+    return context.broker.limits(owner, caller, context.now())

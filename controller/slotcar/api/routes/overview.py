@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from slotcar.api.context import Line, OwnerQuery, TheCaller, TheContext, Time, now
+from slotcar.api.context import Line, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.overview_models import (
     BoundaryCountsOut,
     BoundaryViewOut,
@@ -62,7 +62,7 @@ def resources(
     `steps` are exact, or where there are more than `points` of them `rounded`: the highest and the least of equal parts.
     What is past is not kept.
     """
-    moment = now()
+    moment = context.now()
     begin = since or moment
     window = window_of(begin, until or begin + timedelta(days=1))
     page = ResourcePage(tuple(resource or ()), device, domain, after, limit)
@@ -88,7 +88,7 @@ def boundaries(
 
     A requester sees those of its own. `GET /v1/timeline` names them, with the devices' phases.
     """
-    begin = since or now()
+    begin = since or context.now()
     until = until or begin + LOOK_AHEAD
     window_of(begin, until)
     counts = Overview(context.broker).boundaries(begin, until, limit + 1, caller)
@@ -101,7 +101,7 @@ def boundaries(
 def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """What starts, ends and changes at an instant, each device's phase, and what changes on them: devices that change by
     the same lines stand together, in hunks with three lines of context. A requester gets its own, without diffs."""
-    view = Overview(context.broker).boundary(instant, caller, now())
+    view = Overview(context.broker).boundary(instant, caller, context.now())
     return {
         "at": iso(view.at),
         "item": timeline_document(view.item) if view.item else None,
@@ -114,7 +114,7 @@ def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> dict[s
 )
 def device_states(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """From the audit log, and from what the controller that leads has read; no device is asked."""
-    return {"items": states_document(Overview(context.broker).device_states(caller, context.loop, now()))}
+    return {"items": states_document(Overview(context.broker).device_states(caller, context.loop, context.now()))}
 
 
 @router.get("/revisions", response_model=RevisionsOut, summary="What was pushed")
@@ -140,6 +140,6 @@ def usage(
 ) -> dict[str, Any]:
     """Rate times time of what was and is reserved, in each month of UTC; what was cancelled counts until it was. A
     requester gets its own."""
-    begin = since or month_at(now()).start
+    begin = since or month_at(context.now()).start
     window = window_of(begin, until or month_at(begin).end)
     return usage_document(Overview(context.broker).usage(by, window, caller, owner))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
-from slotcar.api.context import TheCaller, TheContext, now
+from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.plan_models import AppliedOut, PlanOut
 from slotcar.api.plan_process import PlanRequest
@@ -49,7 +49,7 @@ async def plan(
     A requester gets the outcomes of its own reservations; the devices' diffs are for operators. The diffs come in pages:
     where `next` is not null, planning the same again with `from` at it shows those that follow.
     """
-    moment = now()
+    moment = context.now()
     first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines, tuple(owners or ()))
     return Response(await context.plans.make(context.broker, request), media_type="application/json")
@@ -59,7 +59,7 @@ async def plan(
 def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
     plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
-    done = context.broker.apply(plan, caller, now())
+    done = context.broker.apply(plan, caller, context.now())
     return {
         "created": done.created,
         "changed": done.changed,

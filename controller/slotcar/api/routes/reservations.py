@@ -19,7 +19,6 @@ from slotcar.api.context import (
     TheContext,
     Time,
     label_of,
-    now,
 )
 from slotcar.api.limits import json_only
 from slotcar.api.models import (
@@ -80,7 +79,7 @@ def create(
     ] = None,
 ) -> dict[str, Any]:
     """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
-    moment = now()
+    moment = context.now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     reservation = from_mapping({"owner": owner, **body}, moment)
     options = Options(
@@ -142,7 +141,7 @@ def modify(
 
     A raise above the approval gate is `proposed` in the answer: the old one is in force until an operator approves it.
     """
-    moment = now()
+    moment = context.now()
     rate = RatesIn() if body.rate is None else body.rate
     one_rate, each_way = (rate, RatesIn()) if isinstance(rate, str) else (None, rate)
     change = Modification(
@@ -161,7 +160,7 @@ def bind(
     handle: Handle, body: BindIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
     """The ports that were not known before. Needs If-Match."""
-    entry = context.broker.bind(handle, caller, now(), body.source_port, body.destination_port, version)
+    entry = context.broker.bind(handle, caller, context.now(), body.source_port, body.destination_port, version)
     return answer(entry, response)
 
 
@@ -175,7 +174,7 @@ def progress(
     """
     remaining_bytes = parsed("remaining", parse_remaining_bytes, body.remaining)
     assert remaining_bytes is not None
-    return answer(context.broker.report(handle, remaining_bytes, caller, now()), response)
+    return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), response)
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
@@ -183,7 +182,7 @@ def commit(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, now(), version), response)
+    return answer(context.broker.commit(handle, caller, context.now(), version), response)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
@@ -193,7 +192,7 @@ def extend(
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(context.broker.extend(handle, by, caller, now(), version), response)
+    return answer(context.broker.extend(handle, by, caller, context.now(), version), response)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
@@ -206,7 +205,7 @@ def cancel(
     body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Gives it back at once; the routers follow."""
-    return answer(context.broker.cancel(handle, caller, now(), version, body.reason if body else ""), response)
+    return answer(context.broker.cancel(handle, caller, context.now(), version, body.reason if body else ""), response)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
@@ -214,7 +213,7 @@ def approve(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
 ) -> dict[str, Any]:
     """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
-    return answer(context.broker.approve(handle, version, caller, now()), response)
+    return answer(context.broker.approve(handle, version, caller, context.now()), response)
 
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
@@ -227,7 +226,7 @@ def reject(
     body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
-    return answer(context.broker.reject(handle, caller, now(), version, body.reason if body else ""), response)
+    return answer(context.broker.reject(handle, caller, context.now(), version, body.reason if body else ""), response)
 
 
 @router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")
@@ -236,7 +235,7 @@ def addable(handle: Handle, context: TheContext, caller: TheCaller) -> dict[str,
 
     Refused (409) for one that is over, and where admission finds the rates (a volume, a share).
     """
-    return enquiry_document(context.broker.addable(handle, caller, now()))
+    return enquiry_document(context.broker.addable(handle, caller, context.now()))
 
 
 @router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
@@ -247,7 +246,7 @@ def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller
 
     The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
     """
-    moment = now()
+    moment = context.now()
     defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
     defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
     return enquiry_document(context.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))

@@ -16,7 +16,6 @@ from slotcar.api.context import (
     TheContext,
     Time,
     label_of,
-    now,
 )
 from slotcar.api.controller_models import ConfigurationsOut, ControllerOut
 from slotcar.api.loop import controller_document
@@ -52,7 +51,7 @@ def timeline(
 
     A requester sees the boundaries of its own reservations, with the devices that these cross. Pages go on at `next`.
     """
-    moment = now()
+    moment = context.now()
     query = TimelineQuery(
         since or moment - LOOK_BACK,
         until or moment + timedelta(hours=hours),
@@ -77,7 +76,7 @@ def controller(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     A controller that does not lead knows that only: ask the one that does, or the timeline.
     """
     require_overview(caller, "see the controller's status")
-    return controller_document(context, now())
+    return controller_document(context, context.now())
 
 
 @router.get("/configurations", response_model=ConfigurationsOut, summary="What the devices are to have")
@@ -88,6 +87,6 @@ def configurations(
     device: Annotated[list[Line] | None, Query(description="only this one; may be repeated")] = None,
 ) -> dict[str, Any]:
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
-    instant = at or now()
+    instant = at or context.now()
     wanted = context.broker.configurations(instant, caller, device)
     return {"items": configurations_document(wanted, instant)}

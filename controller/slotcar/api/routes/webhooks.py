@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from slotcar.api.context import Context, TheCaller, TheContext, now
+from slotcar.api.context import Context, TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.webhook_models import (
     DeadLettersOut,
@@ -45,7 +45,7 @@ def add(body: WebhookIn, context: TheContext, caller: TheCaller) -> dict[str, An
     may: then `signing_secret` of this answer is the secret, and no other answer says it.
     """
     webhooks = _of(context)
-    return webhooks.new_document(webhooks.add(body.url, body.secret, body.kinds, caller, now()))
+    return webhooks.new_document(webhooks.add(body.url, body.secret, body.kinds, caller, context.now()))
 
 
 @router.get("/webhooks", response_model=WebhooksOut, summary="List webhooks", name="webhook_list")
@@ -63,7 +63,7 @@ def remove(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any
 @router.post("/webhooks/{webhook}/test", response_model=TestedOut, summary="Test a webhook", name="webhook_test")
 def test(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Sends a message of the kind `webhook.test` at once, and tells what became of it."""
-    outcome = _of(context).test(webhook, caller, now())
+    outcome = _of(context).test(webhook, caller, context.now())
     return {"delivered": outcome.ok, "status": outcome.status, "message": outcome.words}
 
 
@@ -87,4 +87,4 @@ def dead_letters(
 )  # fmt: skip
 def redeliver(webhook: Id, body: RedeliverIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """These, or all: each goes before what still waits of its reservation."""
-    return {"waiting": _of(context).redeliver(webhook, body.sequences, caller, now())}
+    return {"waiting": _of(context).redeliver(webhook, body.sequences, caller, context.now())}
