@@ -1,10 +1,12 @@
-"""Reading files whose names an operator or a caller gave: whatever stands there, the reader never waits for it."""
+"""Files whose names an operator or a caller gave: a reader never waits for what stands there, and programs are not looked
+for in the current folder, which anybody may have filled."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 _KINDS = {
@@ -14,6 +16,18 @@ _KINDS = {
     stat.S_IFCHR: "a character device",
     stat.S_IFBLK: "a block device",
 }
+
+#: Variables that list folders with programs or Python's modules.
+_SEARCHED = ("PATH", "PYTHONPATH")
+
+
+def searched_elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables by which programs and modules are found, without what is relative to the current folder."""
+    return {
+        name: os.pathsep.join(one for one in environment[name].split(os.pathsep) if Path(one).is_absolute())
+        for name in _SEARCHED
+        if name in environment
+    }
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:

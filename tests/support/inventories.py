@@ -62,9 +62,7 @@ def _key(inventory: Path) -> str:
             digest.update(repr((str(file), file.read_bytes())).encode())
     variables = sorted((name, value) for name, value in os.environ.items() if name.startswith("ANSIBLE_"))
     variables.append((STATE, str(bool(os.environ.get(STATE)))))
-    configuration = Path("ansible.cfg").resolve()
-    text = configuration.read_bytes() if configuration.is_file() else b""
-    digest.update(repr((variables, str(configuration), text)).encode())
+    digest.update(repr((variables, (OWN.parent / "ansible.cfg").read_bytes())).encode())
     return digest.hexdigest()
 
 

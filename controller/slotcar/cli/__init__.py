@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from slotcar.files import searched_elsewhere
 from slotcar.private_files import UMASK
 from slotcar.stopping import PROCESS
 
@@ -16,6 +17,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--debug", *VERBOSE)]
     os.umask(UMASK)
     PROCESS.heed_signals()
+    os.environ.update(searched_elsewhere(os.environ))  # of all that this process starts
     debug = "--debug" in sys.argv[1:] or os.environ.get("SLOTCAR_DEBUG", "") not in ("", "0")
     try:
         from slotcar.cli.app import app

@@ -136,6 +136,7 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
     def ensure_pgdata_inited(self) -> None:
         """Makes the database's files, and lets in only this account, whoever made them."""
         owner = self._owner()
+        self._require_own(owner)
         if self.system_user is not None:
             self._let_server_through(owner)
             self._open_binaries()
@@ -202,6 +203,16 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
         if self.system_user is not None:
             return pwd.getpwnam(self.system_user)
         return pwd.getpwuid(os.geteuid())
+
+    def _require_own(self, owner: pwd.struct_passwd) -> None:
+        """What another account left in the state folder could have the server run programs: its settings name libraries.
+
+        Raises:
+            RuntimeError: the data folder is another account's.
+        """
+        uid = self.pgdata.stat().st_uid
+        if uid not in (os.geteuid(), owner.pw_uid):
+            raise RuntimeError(f"{self.pgdata} belongs to the account {uid}, who could have it run anything")
 
     def _let_server_through(self, owner: pwd.struct_passwd) -> None:
         """The way down to the data, for an account that is not root: the state folder's through its group."""

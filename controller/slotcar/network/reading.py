@@ -15,7 +15,9 @@ from typing import Any
 
 from slotcar.files import require_regular
 from slotcar.located_yaml import require_bounded
+from slotcar.network.ansible_environment import caller_variables, configuration_of
 from slotcar.problems import InvalidInput, Problem
+from slotcar.shipped import shipped
 from slotcar.texts import lines_of
 
 READER = Path(__file__).with_name("ansible_reader.py")
@@ -157,8 +159,9 @@ def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[st
     with tempfile.TemporaryDirectory(prefix="slotcar-inventory-") as scratch:
         try:
             done = subprocess.run(  # noqa: S603 - Ansible's own program, as a list and without a shell
-                command, env=_environment(scratch), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-            )
+                command, env=_environment(inventory, scratch), cwd=scratch, capture_output=True, text=True,
+                timeout=TIMEOUT_S, check=False,
+            )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             problem = Problem(str(inventory), 0, "", f"Ansible did not read it within {TIMEOUT_S} s")
             raise InvalidInput([problem]) from error
@@ -169,8 +172,12 @@ def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[st
     return answer
 
 
-def _environment(scratch: str) -> dict[str, str]:
-    """The caller's, with what makes Ansible strict and quiet unless the caller chose otherwise."""
+def _environment(inventory: Path, scratch: str) -> dict[str, str]:
+    """The caller's (`caller_variables`), with what makes Ansible strict and quiet unless the caller chose otherwise.
+
+    Raises:
+        InvalidInput: see `configuration_of` and `caller_variables`.
+    """
     strict = {
         "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
@@ -178,8 +185,13 @@ def _environment(scratch: str) -> dict[str, str]:
         "ANSIBLE_DEPRECATION_WARNINGS": "false",
         "ANSIBLE_LOCALHOST_WARNING": "false",
     }
-    always = {"LC_ALL": "C.UTF-8", "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_NOCOLOR": "true"}
-    return strict | dict(os.environ) | always
+    always = {
+        "LC_ALL": "C.UTF-8", "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_NOCOLOR": "true", "PWD": scratch,
+        "ANSIBLE_CONFIG": str(configuration_of(inventory, shipped())),
+    }  # fmt: skip
+    state_dir = os.environ.get("SLOTCAR_STATE_DIR")  # an inventory may look it up, as the lab's does
+    whole = {"SLOTCAR_STATE_DIR": str(Path(state_dir).absolute())} if state_dir else {}
+    return strict | caller_variables(os.environ) | always | whole
 
 
 def _absolute(path: Path) -> Path:

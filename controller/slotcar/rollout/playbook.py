@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import shutil
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from typing import Any
 import psutil
 import structlog
 
+from slotcar.network.ansible_environment import caller_variables, configuration_of, is_left_out
 from slotcar.problems import SlotcarError
 from slotcar.rollout import play_clock
 from slotcar.rollout.model import Failure, NobodyNamed
@@ -132,37 +134,46 @@ class Playbooks:
         limits: _Limits,
         on_task: Callable[[str], None] | None,
     ) -> None:
-        import ansible_runner
+        import ansible_runner.interface
 
-        run = ansible_runner.run(
+        environment = self._environment(scratch)
+        play = ansible_runner.interface.init_runner(
             private_data_dir=scratch,
             playbook=str(self.home / "playbooks" / f"{name}.yml"),
             inventory=str(self.inventory.absolute()),
             limit=",".join(devices),
             extravars=dict(variables),
             forks=max(5, len(devices)),
-            envvars=self._environment(scratch),
+            envvars=environment,
             settings={"suppress_ansible_output": True, "pexpect_timeout": LOOK_S},
             cmdline=self._options(),
             event_handler=lambda event: _note(event, result, on_task),
             quiet=True,
             cancel_callback=limits.passed,
         )
+        # The runner gives a play this process's environment, and ours over it.
+        for variable in filter(is_left_out, set(play.config.env) - set(environment)):
+            del play.config.env[variable]
+        play.run()
         result.given_up = limits.reason == GIVEN_UP
-        if run.status == "successful" and limits.reason is None:
+        if play.status == "successful" and limits.reason is None:
             return
         result.ok = False
         if limits.reason == STOPPING:
             result.notes.append("Slotcar was told to stop, and it did not end in time")
         elif not result.failures:
-            result.notes.append(_last_words(run, late=limits.reason == LATE))
+            result.notes.append(_last_words(play, late=limits.reason == LATE))
 
     def _environment(self, scratch: str) -> dict[str, str]:
         # An inventory may look it up (the lab's does), and a run has a folder of its own.
+        callers = caller_variables(os.environ)
         state_dir = os.environ.get(STATE_DIR)
         clock = self.same_clock if self.same_clock is not None else play_clock.environment(self.clocks.offset())
         return ({STATE_DIR: str(Path(state_dir).absolute())} if state_dir else {}) | {
-            "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
+            "ANSIBLE_CONFIG": str(configuration_of(self.inventory, self.home)),
+            # Whatever configuration that is: what the playbooks rest on.
+            "ANSIBLE_GATHERING": "explicit",
+            "ANSIBLE_RETRY_FILES_ENABLED": "false",
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
@@ -174,12 +185,14 @@ class Playbooks:
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "LC_ALL": "C.UTF-8",
             # Ansible of this very environment, whether or not somebody activated it.
-            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
-            "PYTHONPATH": os.pathsep.join(filter(None, (PACKAGES, os.environ.get("PYTHONPATH", "")))),
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), callers.get("PATH", os.defpath))),
+            "PYTHONPATH": os.pathsep.join(filter(None, (PACKAGES, callers.get("PYTHONPATH", "")))),
         }
 
     def _options(self) -> str:
-        return f"--vault-password-file {self.vault_password_file}" if self.vault_password_file else ""
+        if self.vault_password_file is None:
+            return ""
+        return f"--vault-password-file {shlex.quote(str(self.vault_password_file.absolute()))}"
 
 
 GIVEN_UP, STOPPING, LATE = "given up", "stopping", "late"
