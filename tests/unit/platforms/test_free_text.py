@@ -80,7 +80,7 @@ def test_what_ends_in_its_own_line_hides_nothing() -> None:
 def test_a_text_that_does_not_end_is_no_answer(text: str) -> None:
     """It would hide all that stands behind it, also an operator's policy."""
     begun = text.format(INSIDE).rpartition("}" if "{{" in text else text.strip()[-1])[0]
-    begun = begun.removesuffix("^").split("^C\nmenu OPS text")[0]
+    begun = begun.removesuffix("^").split("^C\nmenu OPS command")[0]
     with pytest.raises(Unreadable, match="the text that begins with `"):
         read(device_of("cisco-mqc"), f"hostname edge\ninterface Loopback0\n{begun}\nend\n")
 
