@@ -70,6 +70,22 @@ def _names(value: Any) -> Any:
     return names
 
 
+def _networks(value: Any) -> Any:
+    """`10.0.0.7, 10.1.0.0/24` as addresses and networks."""
+    if not isinstance(value, str):
+        return value
+    networks = tuple(filter(None, (one.strip() for one in value.split(","))))
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"{network} is no address and no network: say such as `10.0.0.7` or `10.1.0.0/24`, and neither a name nor"
+                " a host's address with a length"
+            ) from None
+    return networks
+
+
 def _address(value: Any) -> Any:
     """`0.0.0.0:5514`, `[::]:5514` as a host and a port."""
     if not isinstance(value, str):
@@ -87,6 +103,7 @@ Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=t
 Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
 Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+Networks = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_networks)]
 Address = Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address)]
 #: An empty text would be the current folder.
 Folder = Annotated[Path, BeforeValidator(_not_empty)]
@@ -135,6 +152,8 @@ class Settings(BaseSettings):
             demonstrations, labs and tests.
         hosts: names by which clients reach the API, beside the listen host and this machine's names for itself; a request
             for another name is refused. Separated by commas.
+        trusted_proxies: addresses and networks of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are believed,
+            separated by commas.
         webhook_hosts: hosts that requesters may have events of their own reservations sent to, separated by commas; none
             where it is empty. Operators' webhooks go wherever these say.
         webhook_key_file: from what is in it the secrets of requesters' webhooks are derived; None for
@@ -177,6 +196,7 @@ class Settings(BaseSettings):
     listen_port: int = Field(default=8470, ge=0, le=65535)
     open: bool = False
     hosts: Names = ()
+    trusted_proxies: Networks = ("127.0.0.1", "::1")
     approval_rate_bps: Rate | None = Field(default=None, validation_alias=f"{PREFIX}APPROVAL_RATE")
     approval_duration: Duration | None = None
     hold: Duration = timedelta(minutes=15)

@@ -18,6 +18,7 @@ from slotcar.api.context import Context
 from slotcar.api.limits import LimitBody, few_levels, only_known_query
 from slotcar.api.openapi import DESCRIPTION, TAGS, complete
 from slotcar.api.origin import CheckOrigin
+from slotcar.api.proxies import ForwardedHeaders
 from slotcar.api.routes import (
     devices,
     events,
@@ -42,6 +43,7 @@ def create_app(context: Context) -> FastAPI:
     settings = context.broker.settings
     app.add_middleware(LimitBody, max_body_bytes=settings.max_body_bytes)
     app.add_middleware(CheckOrigin, hosts=(settings.listen_host, *settings.hosts))
+    app.add_middleware(ForwardedHeaders, trusted=settings.trusted_proxies, troubles=context.proxies)
     app.openapi = _document  # type: ignore[method-assign]
     _document()  # the first request would wait for it: queries are checked against it
     return app

@@ -64,11 +64,13 @@ def limits_of(settings: Settings, max_connections: int | None = None) -> Connect
 def connection_options(settings: Settings, max_connections: int | None = None) -> dict[str, Any]:
     """What uvicorn is to be told so that its connections keep to the limits.
 
-    WebSockets are off: the API has none, and they would be counted by nobody.
+    WebSockets are off: the API has none, and they would be counted by nobody. What proxies say is read by the application
+    (`slotcar.api.proxies`), which knows the operator's.
     """
     return {
         "http": Connections(limits_of(settings, max_connections)).protocol,
         "ws": "none",
+        "proxy_headers": False,
         "backlog": BACKLOG,
         "timeout_keep_alive": max(1, round(settings.keep_alive.total_seconds())),
     }

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConst
 
 from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
+from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
@@ -49,6 +50,7 @@ class Context:
     plans: PlanWorkers = field(default_factory=PlanWorkers)
     started_at: datetime = field(default_factory=SYSTEM.now)
     watch: WatchStatus | None = None
+    proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
 
     def now(self) -> datetime:
         """The present instant."""

@@ -25,7 +25,7 @@ def check_devices(inventory: Path | None, device: list[str] | None, form: Format
     network = network_of(chosen)
     progress("reading the devices")
     with long_work_reported():
-        document = readiness_document(readiness(network, pusher_for(network, chosen, None), now(), device))
+        document = readiness_document(readiness(network, pusher_for(network, chosen, None), now(), chosen, device))
     rows = [
         (printable(one["subject"]), one["what"], one["result"], printable(one["message"]))
         for one in document["findings"]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from slotcar.rollout.model import Outlook, Reading
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.wanted import wanted_for
+from slotcar.settings import Settings
 from slotcar.views.devices import named_devices
 from slotcar.vocabulary import Service
 
@@ -41,18 +43,19 @@ class Finding:
 
 
 def readiness(
-    network: Network, pusher: Pusher, now: datetime, devices: Collection[str] | None = None
+    network: Network, pusher: Pusher, now: datetime, settings: Settings, devices: Collection[str] | None = None
 ) -> tuple[Finding, ...]:
     """Reads the devices, changes nothing.
 
     Args:
+        settings: as whom the controller will listen.
         devices: only these; None for all that Slotcar configures.
 
     Raises:
         NoSuchDevice: one of `devices` is not managed.
     """
     names = named_devices(network, devices)
-    before = (*_of_the_inventory(network), *_of_this_machine(network, pusher, names))
+    before = (*_of_the_inventory(network), *_of_the_api(settings), *_of_this_machine(network, pusher, names))
     if any(one.result is Result.OBSTACLE and one.subject == "this machine" for one in before):
         return before
     outlook = wanted_for(network)((), now)
@@ -87,6 +90,17 @@ def _of_the_inventory(network: Network) -> Iterator[Finding]:
     if without:
         message = f"no share of {', '.join(without)} is for reservations: set slotcar_shares"
         yield Finding("inventory", "shares", Result.WARNING, message)
+
+
+def _of_the_api(settings: Settings) -> Iterator[Finding]:
+    """Behind a proxy that is not named, a page's cookie is not kept to TLS; without one, tokens go in clear."""
+    if settings.loopback or any(not ip_network(one).is_loopback for one in settings.trusted_proxies):
+        return
+    message = (
+        f"it listens on {settings.listen_host} without TLS and trusts no proxy of another machine: put a TLS proxy in front"
+        " and name it in SLOTCAR_TRUSTED_PROXIES"
+    )
+    yield Finding("this machine", "proxy", Result.WARNING, message)
 
 
 def _of_this_machine(network: Network, pusher: Pusher, names: Collection[str]) -> Iterator[Finding]:

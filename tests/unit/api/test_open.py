@@ -9,6 +9,7 @@ import pytest
 from slotcar.api.app import create_app
 from slotcar.api.serving import OpenToAll, serve
 from slotcar.problems import InvalidInput
+from slotcar.recovery.readiness import Result, _of_the_api
 from slotcar.settings import Settings, load_settings
 
 
@@ -28,3 +29,23 @@ def test_hosts_are_names_alone(wrong: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("SLOTCAR_HOSTS", wrong)
     with pytest.raises(InvalidInput, match="SLOTCAR_HOSTS"):
         load_settings()
+
+
+@pytest.mark.parametrize("wrong", ["proxy.example.net", "*", "10.0.0.7:443", "10.0.0.1/24"])
+def test_trusted_proxies_are_addresses_and_networks(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().trusted_proxies == ("127.0.0.1", "::1")
+    monkeypatch.setenv("SLOTCAR_TRUSTED_PROXIES", "10.0.0.7, 2001:db8::/64")
+    assert load_settings().trusted_proxies == ("10.0.0.7", "2001:db8::/64")
+    monkeypatch.setenv("SLOTCAR_TRUSTED_PROXIES", wrong)
+    with pytest.raises(InvalidInput, match="SLOTCAR_TRUSTED_PROXIES"):
+        load_settings()
+
+
+def test_a_controller_for_other_machines_without_a_proxy_is_warned_of() -> None:
+    def warned(**settings: object) -> bool:
+        return any(one.result is Result.WARNING for one in _of_the_api(Settings(**settings)))
+
+    assert not warned()
+    assert warned(listen_host="0.0.0.0")
+    assert warned(listen_host="0.0.0.0", trusted_proxies="127.0.0.0/8")
+    assert not warned(listen_host="0.0.0.0", trusted_proxies="127.0.0.1, 10.0.0.7")

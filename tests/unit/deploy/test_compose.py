@@ -83,3 +83,13 @@ def test_secrets_are_random_and_made_once(tmp_path: Path) -> None:
     assert first == {path.name: path.read_text() for path in (deploy / "secrets").iterdir()}
     assert len(set(first.values())) == 2
     assert all(len(value) >= 40 for value in first.values())
+
+
+def test_a_proxy_on_this_machine_is_trusted_and_nobody_else(compose: dict[str, Any]) -> None:
+    """It comes by the published port, from the gateway of the network."""
+    (network,) = compose["networks"]["default"]["ipam"]["config"]
+    gateway = re.search(r":-([0-9.]+)}", network["gateway"])
+    trusted = re.search(r":-(.+)}", compose["services"]["controller-a"]["environment"]["SLOTCAR_TRUSTED_PROXIES"])
+    assert gateway is not None
+    assert trusted is not None
+    assert trusted[1] == gateway[1]

@@ -32,7 +32,8 @@ async def healthz() -> dict[str, Any]:
     "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
 )
 def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict[str, Any]:
-    """The ledger answers and has this version's tables. Devices in trouble make nothing unready.
+    """The ledger answers and has this version's tables. Devices in trouble make nothing unready, nor does
+    a proxy that is not set up as it should be.
 
     Everybody is told which check fails; why it does, and which devices are in trouble, only who may see devices.
     """
@@ -42,6 +43,7 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict
         checks += _loop(context.loop, details, context.now())
     if context.watch is not None and context.watch.devices:
         checks += _watch(context.watch, details)
+    checks += context.proxies.checks(details)
     ready = all(check["ok"] for check in checks)
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "failing", "checks": checks}
