@@ -99,6 +99,18 @@ CASES = {
     "volume": lambda: markdown(
         planned(source(document_of("bulk", rate=None, duration=None, volume="9 GB", by="2027-03-02T05:00:00Z")))
     ),
+    "day-and-night": lambda: markdown(
+        planned(
+            source(
+                document_of(
+                    "satellite", rate="8 Mbit/s", start="2027-03-01T13:00:00+01:00", duration="P3D",
+                    timezone="Europe/Zurich",
+                    hours=[{"from": "20:00", "to": "06:00", "rate": "34 Mbit/s"}],
+                )
+            )
+        ),
+        most_chars=6_000,
+    ),
     "cut": lambda: markdown(many(30), most_chars=6_000),
 }  # fmt: skip
 
@@ -123,6 +135,17 @@ def test_a_comment_is_never_longer_than_a_forge_takes(count: int) -> None:
     assert MOST_CHARS * 3 // 4 < len(shown) <= MOST_CHARS, "it is cut, and not much more than must be"
     assert "**Not shown here**" in shown
     assert shown.count("<details>") == shown.count("</details>") > 0
+
+
+def test_of_many_reservations_what_changes_is_shown_and_the_others_are_counted() -> None:
+    hours = [f"2027-03-{2 + number // 24:02}T{number % 24:02}:00:00Z" for number in range(500)]
+    same = [document_of(f"n{number}", start=hour, duration="PT30M") for number, hour in enumerate(hours)]
+    changed = [*same[:250], same[250] | {"rate": "21 Mbit/s"}, *same[251:]]
+    shown = markdown(planned(source(*changed), source(*same)))
+    assert "~ hep/n250  21 Mbit/s" in shown
+    assert "rate: 20 Mbit/s -> 21 Mbit/s" in shown
+    assert "499 unchanged." in shown
+    assert "hep/n249" not in shown
 
 
 @pytest.mark.parametrize("case", ["refuses", "changes-and-cancels"])

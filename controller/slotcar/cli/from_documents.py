@@ -16,6 +16,7 @@ from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.planning.plan import Plan
+from slotcar.planning.plan_page import AT_ONCE
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
@@ -156,10 +157,17 @@ def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
         set_name=document["set_name"],
         steps=tuple(_step(one, cancelled) for one in document["steps"]),
         boundaries_left_out=document["boundaries_left_out"],
+        next_at=_next_at(document["next"]),
         owners=tuple(document["owners"]),
         moves=tuple(document["moves"]),
         approximations=tuple(_approximations(document)),
     )
+
+
+def _next_at(start: str | None) -> datetime | None:
+    """The boundary where the next page of a plan begins; None where there is none, or it begins with what is at once."""
+    when = start.partition("/")[0] if start else AT_ONCE
+    return None if when == AT_ONCE else _time(when)
 
 
 def _approximations(document: Document) -> Iterator[Approximation]:

@@ -25,6 +25,7 @@ from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.planning.enquiry import EnquiryAnswer
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Applied, Plan
+from slotcar.planning.plan_page import PageStart
 from slotcar.planning.source import default_set_name
 from slotcar.policy.roles import Caller
 from slotcar.reservation import read_files
@@ -230,11 +231,11 @@ class OverHttp:
 
     def plan_files(
         self, files: Sequence[Path], set_name: str | None, owners: Collection[str], now: datetime,
-        contents: Mapping[Path, bytes] = NO_CONTENTS,
+        contents: Mapping[Path, bytes] = NO_CONTENTS, show_from: datetime | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The plan's document for reservation files, which are read and checked here, and planned there.
 
-        `contents`: what files hold that were read already.
+        `contents`: what files hold that were read already. `show_from`: the boundaries from then on.
 
         Raises:
             InvalidInput: anything in any file is wrong.
@@ -243,7 +244,8 @@ class OverHttp:
         file = {"version": 1, "reservations": read.entry_documents}
         if read.group_documents:
             file["together"] = read.group_documents
-        return dict(self.slotcar.plan(file, set_name=set_name or default_set_name(files), owners=sorted(owners)))
+        name, start = set_name or default_set_name(files), str(PageStart(show_from)) if show_from else None
+        return dict(self.slotcar.plan(file, set_name=name, owners=sorted(owners), start=start))
 
     def plan_of(self, document: Document) -> Plan:
         """The plan of a document, to be shown; what it cancels is asked for."""

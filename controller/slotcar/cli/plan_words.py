@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from slotcar.cli.output import coloured_diff, hanging, stdout
+from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
 from slotcar.problems import printable
 from slotcar.timebase import iso
 from slotcar.views.approximations import sentences
@@ -27,10 +28,9 @@ INSTANTS_SHOWN = 3
 def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool) -> None:
     """Prints the boundaries of a plan: without `diff` and `commands`, how many lines each router gets and loses."""
     console = stdout()
+    causes = causes_of(plan)
     for same in folded(plan.boundaries):
-        console.print()
-        for line in _headings(plan, [one.at for one in same]):
-            console.print(Text(hanging(line, CONTINUED_AT), style="bold"), soft_wrap=True)
+        _print_heading(plan, causes, [one.at for one in same])
         width = max(len(one.device) for one in same[0].devices)
         for device in same[0].devices:
             words = "" if diff or commands else f"  {_counts(device.diff)}"
@@ -50,8 +50,9 @@ def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool
 def print_documents(plan: Plan, boundaries: Sequence[Mapping[str, Any]], *, diff: bool) -> None:
     """Prints a plan that another machine made; `boundaries` are those of its document."""
     console = stdout()
+    causes = causes_of(plan)
     for boundary in boundaries:
-        console.print(Text(f"\nat {boundary['at']}", style="bold"))
+        _print_heading(plan, causes, [datetime.fromisoformat(boundary["at"])])
         for device in boundary["devices"]:
             words = "" if diff else f"  {_counts(device['diff'])}"
             console.print(Text(f"  {device['device']}{words}", style="cyan"))
@@ -63,9 +64,12 @@ def print_documents(plan: Plan, boundaries: Sequence[Mapping[str, Any]], *, diff
 
 
 def _print_rest(plan: Plan) -> None:
-    """How many boundaries are not shown, and what routers approximate."""
+    """How many boundaries are not shown, and how they are; and what routers approximate."""
     if plan.boundaries_left_out:
-        stdout().print(f"\nand {plan.boundaries_left_out} more boundaries, not shown", style="dim")
+        how = f": `slotcar plan --from {iso(plan.next_at)}` shows them" if plan.next_at else ""
+        stdout().print(
+            f"\nand {plan.boundaries_left_out:,} more boundaries, not shown{how}", style="dim", soft_wrap=True
+        )
     if plan.approximations:
         stdout().print(Text("\nApproximations", style="bold"))
     for line in sentences(plan.approximations):
@@ -80,32 +84,17 @@ def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:
     return list(groups.values())
 
 
-def _headings(plan: Plan, instants: Sequence[datetime]) -> Iterator[str]:
-    yield f"at {_instant(plan, instants[0])}"
-    more = [_instant(plan, at) for at in instants[1:]]
+def _print_heading(plan: Plan, causes: Mapping[datetime, list[Cause]], instants: Sequence[datetime]) -> None:
+    """Of boundaries with the same changes: when the first is, why, and when the others are."""
+    stdout().print()
+    first, *others = (boundary_words(at, plan, causes) for at in instants)
+    lines = ["at {} ({})".format(*first)]
+    more = ["{} ({})".format(*one) for one in others]
     if more:
         listed = more if len(more) <= INSTANTS_SHOWN else [more[0], "...", more[-1]]
-        yield f"and {len(more)} more with the same changes: {', '.join(listed)}"
-
-
-def _instant(plan: Plan, at: datetime) -> str:
-    names = ", ".join(_names(plan, at))
-    when = "once, with the apply" if at == plan.made_at else iso(at)
-    return printable(f"{when} ({names})" if names else when)
-
-
-def _names(plan: Plan, at: datetime) -> Iterator[str]:
-    """The names of the plan's reservations that begin, change or end at a boundary."""
-    for step in plan.steps:
-        reservation = step.reservation
-        if reservation is None or step.refusal or step.action.value == "cancel":
-            continue
-        windows = reservation.windows
-        for number, window in enumerate(windows, 1):
-            of = f" {number} of {len(windows)}" if len(windows) > 1 else ""
-            for sign, edge in (("+", window.start), ("-", window.end)):
-                if edge == at:
-                    yield f"{sign}{'/'.join(reservation.key)}{of}"
+        lines.append(f"and {len(more)} more with the same changes: {', '.join(listed)}")
+    for line in lines:
+        stdout().print(Text(hanging(line, CONTINUED_AT), style="bold"), soft_wrap=True)
 
 
 def _counts(diff: Sequence[str]) -> str:

@@ -13,13 +13,15 @@ import typer
 
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes
+from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes, time_of
 from slotcar.cli.output import Format, emit, hanging, others_short, progress, stdout
 from slotcar.cli.readiness import check_devices
 from slotcar.cli.remote import Declined, chosen_place
 from slotcar.cli.session import broker, caller, network_of, now, over_http, settings
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from slotcar.network.model import Network
     from slotcar.planning.plan import Applied, Plan
     from slotcar.planning.step import PlanStep
@@ -105,6 +107,10 @@ def plan(
             help="also show each router's commands in order, and what they take out of force for a moment",
         ),
     ] = False,
+    unchanged: Annotated[bool, typer.Option("--all", help="also list the reservations that stay as they are")] = False,
+    start: Annotated[
+        str | None, typer.Option("--from", help="show the boundaries from this time on: 24 of them are shown")
+    ] = None,
     form: Annotated[
         PlanFormat,
         typer.Option("--format", help="how to print it; markdown is for a comment in a merge request"),
@@ -112,21 +118,22 @@ def plan(
 ) -> None:
     """Show what applying FILES would do: admissions, refusals, and what changes on each router at each boundary.
 
+    What stays as it is is counted, and listed with --all.
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
     from slotcar.planning.plan_file import plan_document, write_document
     from slotcar.planning.plan_markdown import plan_markdown
 
-    network = None
+    network, show_from = None, time_of("--from", start, now())
     if chosen_place() is not None and not offline:
         if commands:
             raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
         with over_http(inventory) as far:
-            document = far.plan_files(files, set_name, owner or [], now())
+            document = far.plan_files(files, set_name, owner or [], now(), show_from=show_from)
             new_plan = far.plan_of(document)
     else:
-        new_plan, network = _make(files, inventory, offline, set_name, owner or [])
+        new_plan, network = _make(files, inventory, offline, set_name, owner or [], show_from)
         document = plan_document(new_plan)
     if output:
         write_document(document, output)
@@ -135,7 +142,9 @@ def plan(
     if form is PlanFormat.MARKDOWN:
         sys.stdout.write(plan_markdown(new_plan, document["boundaries"]))
     else:
-        print_table = partial(print_plan, new_plan, document["boundaries"], network, diff=diff, commands=commands)
+        print_table = partial(
+            print_plan, new_plan, document["boundaries"], network, diff=diff, commands=commands, unchanged=unchanged
+        )
         emit(document, Format(form.value), print_table)
     if (
         form is PlanFormat.TABLE
@@ -160,8 +169,9 @@ def _with_commands(document: dict[str, Any], new_plan: Plan, network: Network) -
 
 
 def _make(
-    files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]
-) -> tuple[Plan, Network]:
+    files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str],
+    show_from: datetime | None,
+) -> tuple[Plan, Network]:  # fmt: skip
     from slotcar.planning.offline import plan_offline
     from slotcar.planning.source import read_source
     from slotcar.wiring import policy_of
@@ -172,12 +182,14 @@ def _make(
         network = network_of(chosen)
         source = read_source(files, moment, network, set_name, owners, chosen.paths)
         policy = policy_of(chosen, network)
-        new_plan = plan_offline(source, network, policy, moment, most_paths=chosen.paths, no_ledger_yet=not offline)
+        new_plan = plan_offline(
+            source, network, policy, moment, most_paths=chosen.paths, no_ledger_yet=not offline, show_from=show_from
+        )
         return new_plan, network
     with broker(inventory) as opened:
         source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
         progress("planning")
-        return opened.plan(source, caller(), moment), opened.network
+        return opened.plan(source, caller(), moment, show_from), opened.network
 
 
 def apply(
@@ -274,17 +286,23 @@ def print_plan(
     *,
     diff: bool = False,
     commands: bool = False,
+    unchanged: bool = False,
 ) -> None:
-    """As Terraform shows it: each outcome with its reasons, then what the devices would be sent, then one line.
+    """As Terraform shows it: each change with its reasons, then what the devices would be sent, then one line.
 
     Args:
+        unchanged: also lists what stays as it is.
         boundaries: as the plan's document has them; all that is known where another machine made it.
         network: None where another machine made it.
     """
     from slotcar.cli.plan_words import print_boundaries, print_documents
+    from slotcar.planning.plan_lines import changes_first, unchanged_words
 
-    for step in new_plan.steps:
+    changes, same = changes_first(new_plan.steps)
+    for step in (*changes, *(same if unchanged else ())):
         _print_step(step)
+    if same and not unchanged:
+        stdout().print(unchanged_words(len(same)), style="dim")
     if network is None:
         print_documents(new_plan, boundaries, diff=diff)
     else:

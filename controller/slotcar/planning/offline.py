@@ -20,9 +20,11 @@ from slotcar.reservation.model import Reservation
 
 
 def plan_offline(
-    source: ReservationSource, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool
-) -> Plan:
-    """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
+    source: ReservationSource, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool,
+    show_from: datetime | None = None,
+) -> Plan:  # fmt: skip
+    """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one.
+    `show_from`: see `make_plan`."""
     return make_plan(
         match(_granted(source.reservations, network), (), source.scope, now, source.relative),
         (),
@@ -35,6 +37,7 @@ def plan_offline(
         names_others=True,
         paths=source.paths,
         most_paths=most_paths,
+        show_from=show_from,
     )
 
 

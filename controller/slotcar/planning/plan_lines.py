@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -31,6 +31,20 @@ class Line(NamedTuple):
 
     what: What
     text: str
+
+
+def changes_first(steps: Iterable[PlanStep]) -> tuple[list[PlanStep], list[PlanStep]]:
+    """What a plan refuses and what it changes, in this order, and what stays as it is."""
+    refused: list[PlanStep] = []
+    changes: list[PlanStep] = []
+    same: list[PlanStep] = []
+    for step in steps:
+        (refused if step.refusal else same if step.action is Action.NO_OP else changes).append(step)
+    return [*refused, *changes], same
+
+
+def unchanged_words(count: int) -> str:
+    return f"  {count:,} unchanged, not listed: `slotcar plan --all` lists {'them' if count > 1 else 'it'}"
 
 
 def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
 from slotcar.planning.plan import Plan
-from slotcar.planning.plan_lines import What, step_lines
+from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
+from slotcar.planning.plan_lines import What, changes_first, step_lines
 from slotcar.problems import printable
 from slotcar.timebase import iso
 from slotcar.views.approximations import sentences
@@ -73,12 +75,13 @@ def _headline(plan: Plan) -> str:
 
 
 def _steps(plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
-    """The refusals, then the other reservations; gives what was cut."""
-    refused = [list(step_lines(step)) for step in plan.refused]
+    """The refusals, then what changes, and how many stay as they are; gives what was cut."""
+    changes, same = changes_first(plan.steps)
+    refused = [list(step_lines(step)) for step in changes if step.refusal]
     if refused:
         text.add("**Refused**, so none of it is applied. Below each is what is short and what would fit.")
-    others = [list(step_lines(step)) for step in plan.steps if not step.refusal]
-    for listed, name in ((refused, "refusals"), (others, "reservations")):
+    others = [list(step_lines(step)) for step in changes if not step.refusal]
+    for listed, name in ((refused, "refusals"), (others, "changes")):
         blocks, remaining_chars = [], most_chars
         for lines in listed:
             words = [line.text if line.what in (What.STEP, What.REFUSED) else f"    {line.text}" for line in lines]
@@ -90,29 +93,34 @@ def _steps(plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
             blocks = []
         if len(blocks) < len(listed):
             yield f"{len(listed) - len(blocks):,} of {len(listed):,} {name}"
+    if same:
+        text.add(f"{len(same):,} unchanged. `slotcar plan --all FILES` lists {'them' if len(same) > 1 else 'it'}.")
 
 
 def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
     """The table of changes per boundary and router, then the diffs, folded; gives what was cut."""
-    same = _grouped(boundaries)
+    causes = causes_of(plan)
+    same = [(*_when(instants, plan, causes), devices) for instants, devices in _grouped(boundaries)]
     rows = [
-        f"| {_when(instants, plan)} | {_code(one['device'], cell=True)} | {' | '.join(map(str, _counts(one)))} |"
-        for instants, devices in same
-        for one in devices
+        f"| {'' if number else when} | {'' if number else _code(why, cell=True)} | {_code(one['device'], cell=True)}"
+        f" | {' | '.join(map(str, _counts(one)))} |"
+        for when, why, devices in same
+        for number, one in enumerate(devices)
     ]
     if rows:
         table_rows = _first(rows, most_chars)
-        head = ["| at | router | lines that come | that go |", "|---|---|---:|---:|"]
+        head = ["| at | why | router | lines that come | that go |", "|---|---|---|---:|---:|"]
         if not text.add("\n".join([*head, *table_rows])):
             table_rows = []
         if len(table_rows) < len(rows):
             yield f"{len(rows) - len(table_rows):,} of {len(rows):,} rows of the table"
-    diffs = [_diff(_when(instants, plan), one) for instants, devices in same for one in devices]
+    diffs = [_diff(when, one) for when, _, devices in same for one in devices]
     left_out = sum(not text.add(one) for one in diffs)
     if left_out:
         yield f"{left_out:,} of {len(diffs):,} diffs"
     if plan.boundaries_left_out:
-        yield f"{plan.boundaries_left_out:,} more boundaries"
+        how = f" (`slotcar plan --from {iso(plan.next_at)} FILES` shows them)" if plan.next_at else ""
+        yield f"{plan.boundaries_left_out:,} more boundaries{how}"
 
 
 def _approximations(plan: Plan, most_chars: int) -> tuple[list[str], list[str]]:
@@ -143,10 +151,11 @@ def _grouped(boundaries: Boundaries) -> list[tuple[list[str], Sequence[Mapping[s
     return list(groups.values())
 
 
-def _when(instants: Sequence[str], plan: Plan) -> str:
-    named = ["once, with the apply" if at == iso(plan.made_at) else at for at in instants[:INSTANTS_SHOWN]]
-    more = len(instants) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+def _when(instants: Sequence[str], plan: Plan, causes: Mapping[datetime, list[Cause]]) -> tuple[str, str]:
+    """When boundaries with the same changes are, and why the first of them is."""
+    words = [boundary_words(datetime.fromisoformat(at), plan, causes) for at in instants[:INSTANTS_SHOWN]]
+    more = len(instants) - len(words)
+    return ", ".join(when for when, _ in words) + (f" and {more} more" if more else ""), words[0][1]
 
 
 def _counts(device: Mapping[str, Any]) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from slotcar.admission.model import Refused
 from slotcar.managers import request_of
-from slotcar.reservation.model import Claim, Reservation
+from slotcar.reservation.model import Claim, Reservation, Slot
 from slotcar.reservation.need import VolumeByDeadline
+from slotcar.reservation.times import parse_zone
 from slotcar.timebase import iso
 from slotcar.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
 from slotcar.vocabulary import Shape
@@ -17,6 +18,8 @@ from slotcar.vocabulary import Shape
 SLOTS_SHOWN = 3
 #: And of a profile, whose steps have a line each.
 PROFILE_SHOWN = 12
+#: More hours of a day than these are no daily ones.
+HOURS_SHOWN = 6
 #: A key of a reservation's document, as a reservation file calls it, and how its value is written there.
 _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rate_bps": ("rate", format_rate),
@@ -63,19 +66,42 @@ def need_words(need: VolumeByDeadline) -> str:
 
 
 def profile_lines(reservation: Reservation) -> list[str]:
-    """The rates that were found for a need: `44.4 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T05:00:00Z`."""
-    if reservation.need is None:
+    """The rates of a reservation that has several, or that were found for a need: `44.4 Mbit/s, 2027-03-01T22:00:00Z to
+    2027-03-02T05:00:00Z`; of rates by the hours of the day `34 Mbit/s, 20:00 to 06:00 Europe/Zurich`."""
+    if reservation.need is None and len({slot.rates for slot in reservation.slots}) == 1:
         return []
-    ways = reservation.direction.ways
-    lines = [
-        f"{format_rate(slot.rate_bps(ways[0]))}, {iso(slot.start)} to {iso(slot.end)}" for slot in reservation.slots
-    ]
+    hours = _hours_lines(reservation)
+    if hours:
+        return hours
+    lines = [f"{rates_words(slot)}, {iso(slot.start)} to {iso(slot.end)}" for slot in reservation.slots]
     more = len(lines) - PROFILE_SHOWN
     return (
         lines
         if more <= 0
         else [*lines[:PROFILE_SHOWN], f"and {more} more steps until {iso(reservation.slots[-1].end)}"]
     )
+
+
+def _hours_lines(reservation: Reservation) -> list[str]:
+    """The hours of the day of each rate, on the reservation's own wall clock; none where they are not the same each day.
+
+    The first and the last part may be cut by the reservation's own start and end: they are no hours.
+    """
+    if reservation.timezone is None or reservation.need is not None:
+        return []
+    zone = parse_zone(reservation.timezone)
+    hours = dict.fromkeys(
+        f"{rates_words(slot)}, {slot.start.astimezone(zone):%H:%M} to {slot.end.astimezone(zone):%H:%M}"
+        for slot in reservation.slots[1:-1]
+    )
+    whole = {slot.rates for slot in reservation.slots[1:-1]} == {slot.rates for slot in reservation.slots}
+    return [f"{line} {reservation.timezone}" for line in hours] if whole and len(hours) <= HOURS_SHOWN else []
+
+
+def rates_words(slot: Slot) -> str:
+    """`36 Mbit/s`; `20 Mbit/s forward, 1 Mbit/s reverse` where both ways have a rate of their own."""
+    one_way = not slot.forward_bps or not slot.reverse_bps or slot.forward_bps == slot.reverse_bps
+    return format_rate(max(slot.rates)) if one_way else _both_ways(*slot.rates)
 
 
 def rate_words(reservation: Reservation) -> str:
