@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
-from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms import Configuration, Unrenderable, renderer_of
 from slotcar.reservation.model import Endpoint, Reservation
 from tests.support.examples import examples
 from tests.support.rendering import all_away
@@ -122,18 +123,44 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     assert ios.state == bare
 
 
+@given(name=st.sampled_from(DEVICES), succession=successions(), brownfield=operators)
+@examples(8, 30)
+def test_a_router_of_an_older_slotcar_is_known_and_marked(
+    name: str,
+    succession: tuple[dict[int, Reservation], dict[int, Reservation]],
+    brownfield: dict[str, tuple[list[str], list[str]]],
+) -> None:
+    """It has no `SLOTCAR-OWNS`. The first push writes that and what differs; its undo gives the older state back."""
+    device = garnet().devices[name]
+    renderer = renderer_of(device)
+    ios = start(device, brownfield)
+    bare = ios.snapshot()
+    first, second = (wanted(device, chosen) for chosen in succession)
+    ios.run(renderer.change(read(ios, device), first, device).apply)
+    del ios.state.named["SLOTCAR-OWNS"]
+    older = ios.snapshot()
+
+    change = renderer.change(read(ios, device), first, device)
+    assert change.apply[0] == "ip access-list extended SLOTCAR-OWNS"
+    assert all(line.startswith((" remark ", " deny ", " exit")) for line in change.apply[1:])
+    change = renderer.change(read(ios, device), second, device)
+    ios.run(change.apply)
+    assert read(ios, device) == second
+    ios.run(change.undo)
+    assert ios.state == older
+    ios.run(all_away(renderer, device, read(ios, device)))
+    assert ios.state == bare
+
+
 @given(weights=st.tuples(*[st.integers(1, 33)] * 3), brownfield=operators)
 @examples(8, 30)
-def test_weights_that_an_operator_had_come_back(
+def test_weights_of_an_operator_are_never_taken_over(
     weights: tuple[int, int, int], brownfield: dict[str, tuple[list[str], list[str]]]
 ) -> None:
     device = garnet().devices["anl-7507-1"]
-    renderer = renderer_of(device)
     ios = start(device, brownfield)
     ios.state.ports["ATM1/0/0"].weights = dict(enumerate(weights, 1))
-    bare = ios.snapshot()
-    change = renderer.change(read(ios, device), wanted(device, {}), device)
-    ios.run(change.apply)
-    assert read(ios, device) == wanted(device, {})
-    ios.run(change.undo)
-    assert ios.state == bare
+    running = read(ios, device)
+    assert not running.lines
+    with pytest.raises(Unrenderable, match="ATM1/0/0 has `fair-queue tos`, which is not Slotcar's"):
+        renderer_of(device).change(running, wanted(device, {}), device)

@@ -39,6 +39,7 @@ class Port:
 class State:
     lists: dict[int, list[str]] = field(default_factory=dict)
     rate_lists: dict[int, str] = field(default_factory=dict)
+    named: dict[str, list[str]] = field(default_factory=dict)
     ports: dict[str, Port] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
 
@@ -56,18 +57,32 @@ class Ios:
         return deepcopy(self.state)
 
     def run(self, lines: Iterable[str]) -> None:
-        port: str | None = None
+        port, named = None, None
         for raw in lines:
             line = raw.strip()
             if line.startswith("interface "):
-                port = line.removeprefix("interface ")
+                port, named = line.removeprefix("interface "), None
                 refuse_unless(port in self.state.ports, "no such interface", line)
+            elif line.startswith("ip access-list extended "):
+                port, named = None, self.state.named.setdefault(line.rpartition(" ")[2], [])
+            elif line.startswith("no ip access-list extended "):
+                refuse_unless(self.state.named.pop(line.rpartition(" ")[2], None), "no such list", line)
             elif line == "exit":
-                port = None
+                port, named = None, None
+            elif named is not None:
+                self._entry(named, line)
             elif port is None:
                 self._top(line)
             else:
                 self._port(self.state.ports[port], port, line)
+
+    def _entry(self, entries: list[str], line: str) -> None:
+        body = line.removeprefix("no ")
+        refuse_unless((body in entries) is line.startswith("no "), "no such entry, or there twice", line)
+        if line.startswith("no "):
+            entries.remove(body)
+        else:
+            entries.append(body)
 
     def _top(self, line: str) -> None:
         no, words = line.startswith("no "), line.removeprefix("no ").split()
@@ -144,6 +159,9 @@ class Ios:
                 yield from (f" fair-queue tos {n} weight {w}" for n, w in port.weights.items() if w != DEFAULTS[n])
             yield "!"
         yield from self.state.others
+        for name, entries in self.state.named.items():
+            yield f"ip access-list extended {name}"
+            yield from (f" {entry}" for entry in entries)
         for number, entries in sorted(self.state.lists.items()):
             yield from (f"access-list {number} {_with_names(entry)}" for entry in entries)
         yield from (

@@ -12,6 +12,7 @@ from slotcar.platforms.colours import serves
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import flow_numbers, list_of
 from slotcar.platforms.ios.objects import Interface, RateLimit, RateLimitList, TosWeight, named
+from slotcar.platforms.ios.owned_places import owns_list
 from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
@@ -21,6 +22,8 @@ from slotcar.vocabulary import PRECEDENCE, Service
 NOTHING_BPS, NOTHING_BYTES = CAR.police_bps.floor, 1_500
 #: ToS-based WFQ sorts by the two low bits of the precedence (IOS, "fair-queue tos").
 TOS_BITS = 0b11
+#: What `SLOTCAR-OWNS` says of CAR's lists of precedences, which take no remark; of WFQ's weights it says the interface.
+OWNS_PRECEDENCES = "access-list rate-limit"
 BEST_EFFORT = "set-prec-transmit 0"
 #: What a conforming packet becomes. QBSS is best effort here: its precedence 1 falls into the class of premium's 5.
 _CONFORM = {
@@ -56,15 +59,24 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
         promised = {a.service for a in intent.aggregates if a.interface == interface}
         limits.setdefault(interface.name, []).extend(_resets(promised, options))
     weights = _weights_by_interface(intent.egress)
-    lists = (RateLimitList(options.first_precedence_acl + one, one) for one in _ENTITLING)
     return Ios(
-        lists=named(list_of(flow, str(numbers[flow.number]), MARK) for flow in flows),
-        rate_limit_lists={one.number: one for one in lists},
+        lists=named(
+            [
+                *(list_of(flow, str(numbers[flow.number]), MARK) for flow in flows),
+                owns_list([OWNS_PRECEDENCES, *weights]),
+            ]
+        ),
+        rate_limit_lists=precedence_lists(options.first_precedence_acl),
         interfaces={
             name: Interface(name, rate_limits=tuple(limits.get(name, ())), tos_weights=weights.get(name, ()))
             for name in {**limits, **weights}
         },
     )
+
+
+def precedence_lists(first: int) -> dict[int, RateLimitList]:
+    """CAR's own lists, which are the same whatever is reserved, by number."""
+    return {first + precedence: RateLimitList(first + precedence, precedence) for precedence in _ENTITLING}
 
 
 #: What ToS-based WFQ and CAR do otherwise than the services want: aspect and words.

@@ -16,6 +16,7 @@ from slotcar.platforms.ios.objects import (
     natural,
     sorted_by,
 )
+from slotcar.platforms.ios.owned_places import owns_added, owns_removed
 
 #: What a CAR line uses: whether a list of precedences, and its number.
 Use = tuple[bool, int]
@@ -31,7 +32,7 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
     """
     old_lists, new_lists = _lists(before), _lists(after)
     rewritten = {use for use, one in new_lists.items() if old_lists.get(use, one) != one}
-    lines: list[str] = []
+    lines = owns_added(before, after)
     early: set[str] = set()
     changes = {}
     for name in sorted_by(natural, {**before.interfaces, **after.interfaces}):
@@ -51,11 +52,11 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
         lines += _section(name, [*([] if name in early else removals), *additions])
     for use, one in old_lists.items():
         lines += [] if use in new_lists else _removal(one)
-    return tuple(lines)
+    return (*lines, *owns_removed(before, after))
 
 
 def _lists(owned: Ios) -> Lists:
-    lists: Lists = {(False, int(name)): one for name, one in sorted_by(by_number, owned.lists).items()}
+    lists: Lists = {(False, int(name)): one for name, one in sorted_by(by_number, owned.lists).items() if one.numbered}
     return lists | {(True, number): one for number, one in sorted(owned.rate_limit_lists.items())}
 
 

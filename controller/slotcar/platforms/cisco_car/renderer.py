@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
-from slotcar.platforms.cisco_car.build import approximations, owned_of
+from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, approximations, owned_of
 from slotcar.platforms.cisco_car.change import change_lines
 from slotcar.platforms.cisco_car.running import owned_in
 from slotcar.platforms.ios.configuration import Ios
@@ -19,13 +20,21 @@ def _build(intent: QosIntent, device: Device) -> Built:
 
 
 def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
-    """Slotcar never takes another's queueing away: `fair-queue tos` would, and its undo would not give it back.
+    """Slotcar never takes another's queueing away, nor a list that has a number of its own range.
 
     Raises:
-        Unrenderable: an interface's output is served in an operator's way.
+        Unrenderable: an interface's output is served in an operator's way, or an operator's list has a wanted number.
     """
+    options = {"access-list": "first_flow_acl", OWNS_PRECEDENCES: "first_precedence_acl"}
+    wanted = {f"access-list {name}" for name in after.lists}
+    wanted |= {f"{OWNS_PRECEDENCES} {number}" for number in after.rate_limit_lists}
     queued = {name for name, one in after.interfaces.items() if one.tos_weights}
     for note in foreign:
+        if note in wanted:
+            raise Unrenderable(
+                f"{device}: `{note}` is wanted and is not Slotcar's; take it away, or give Slotcar another range in"
+                f" slotcar_options.{options[note.rpartition(' ')[0]]}"
+            )
         name, _, what = note.partition(": the queueing ")
         if what and name in queued:
             raise Unrenderable(
@@ -34,4 +43,6 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
             )
 
 
-RENDERER = IosRenderer("cisco-car", _build, owned_in, _check_clear, change_lines)
+RENDERER = IosRenderer(
+    "cisco-car", _build, owned_in, _check_clear, change_lines, read_own=partial(owned_in, all_ours=True)
+)

@@ -11,7 +11,7 @@ from slotcar.platforms.cisco_cat6500 import limits
 from slotcar.platforms.cisco_cat6500.egress import queueing
 from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
 from slotcar.platforms.cisco_cat6500.limits import port_type, where
-from slotcar.platforms.cisco_cat6500.marks import BY_DSCP, OWNS, OWNS_MAPS, Marks, maps_for, marks_of
+from slotcar.platforms.cisco_cat6500.marks import BY_DSCP, OWNS_MAPS, Marks, maps_for, marks_of
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.ios import objects
 from slotcar.platforms.ios.configuration import Ios
@@ -19,9 +19,7 @@ from slotcar.platforms.ios.ingress import list_of
 from slotcar.platforms.ios.objects import (
     FLOW,
     PREFIX,
-    AccessList,
     ClassMap,
-    Entry,
     Interface,
     Match,
     PfcPolice,
@@ -30,6 +28,7 @@ from slotcar.platforms.ios.objects import (
     Wrr,
 )
 from slotcar.platforms.ios.order import canonical, ranked
+from slotcar.platforms.ios.owned_places import OWNS, owns_list
 from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.ios.renderer import Built
 from slotcar.platforms.model import Approximation, Unrenderable
@@ -63,8 +62,7 @@ class Draft:
         """
         ios = self.ios
         if self.owned:
-            remarks = (Entry(remark=place) for place in sorted(self.owned))
-            ios.lists[OWNS] = AccessList(OWNS, (*remarks, Entry(other="deny ip any any")))
+            ios.lists[OWNS] = owns_list(self.owned)
         for interface, classes in self.classes.items():
             name = PREFIX + interface
             if len(name) > limits.LONGEST_NAME:

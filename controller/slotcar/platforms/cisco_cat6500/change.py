@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from slotcar.platforms.cisco_cat6500.marks import OWNS, default_of
+from slotcar.platforms.cisco_cat6500.marks import default_of
 from slotcar.platforms.ios.change import no_list
 from slotcar.platforms.ios.configuration import Ios, body, indented, printed
 from slotcar.platforms.ios.objects import (
@@ -20,6 +20,7 @@ from slotcar.platforms.ios.objects import (
     sorted_by,
 )
 from slotcar.platforms.ios.order import meet, overlap, rank
+from slotcar.platforms.ios.owned_places import OWNS, owns_added, owns_removed
 
 #: Serves in place of a class that moves.
 TWIN = f"{PREFIX}VIA-"
@@ -35,11 +36,11 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
     stand behind a new one, because packets are in both, is put in again behind it, and a twin serves it meanwhile.
     """
     policers, maps = sorted_by(natural, after.policers), sorted(after.maps.items())
-    lines = [*_owned(after, before, "{}"), *_lists(after, before, "{}")]
+    lines = [*owns_added(before, after), *_lists(after, before, "{}")]
     lines += [line for name, one in policers.items() if before.policers.get(name) != one for line in printed(one)]
     lines += [line for key, to in maps if before.maps.get(key) != to for line in printed(MapEntry(*key, to))]
     lines += [*_class_maps(before, after), *_policies(before, after), *_ports(before, after)]
-    return (*lines, *_lists(before, after, "no {}"), *_removed(before, after), *_owned(before, after, "no {}"))
+    return (*lines, *_lists(before, after, "no {}"), *_removed(before, after), *owns_removed(before, after))
 
 
 def _removed(before: Ios, after: Ios) -> list[str]:
@@ -58,15 +59,6 @@ def _removed(before: Ios, after: Ios) -> list[str]:
 def _section(head: str, lines: Iterable[str]) -> list[str]:
     below = indented(lines)
     return [head, *below, " exit"] if below else []
-
-
-def _owned(this: Ios, other: Ios, form: str) -> list[str]:
-    """Entries of the list of what Slotcar owns: said before it writes there, taken back after it has cleared up."""
-    if OWNS not in this.lists:
-        return []
-    if OWNS not in other.lists and form.startswith("no"):
-        return [no_list(this.lists[OWNS])]
-    return _section(printed(this.lists[OWNS])[0], [form.format(line) for line in _more(this, other, OWNS)])
 
 
 def _more(this: Ios, other: Ios, name: str) -> list[str]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slotcar.network.model import Device
-from slotcar.platforms.ios.objects import PREFIX
 from slotcar.platforms.options import marking_of
 from slotcar.vocabulary import ASSURED_DSCPS, DSCP, PRECEDENCE, Marking, Service
 
-#: A list that matches nothing for nobody: its remarks say which lines without a name are Slotcar's, a port's or the maps.
-OWNS, OWNS_MAPS = f"{PREFIX}OWNS", "mls qos map"
+#: What `SLOTCAR-OWNS` says of the switch's maps; of a port it says the name.
+OWNS_MAPS = "mls qos map"
 #: CoS by which ports queue. The default map (DSCP / 8) would put an assured rate and QBSS together into CoS 1.
 COS_PREMIUM, COS_IN, COS_OUT, COS_QBSS, COS_BEST_EFFORT = 5, 3, 2, 1, 0
 #: Nobody's, with best effort; network control, with the higher queue, as by default.

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_cat6500.limits import port_type
-from slotcar.platforms.cisco_cat6500.marks import OURS, OWNS, OWNS_MAPS, Maps, default_of
+from slotcar.platforms.cisco_cat6500.marks import OURS, OWNS_MAPS, Maps, default_of
 from slotcar.platforms.ios import reading
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import PREFIX, AggregatePolicer, CosMap, Interface, Wrr, WrrQueue
+from slotcar.platforms.ios.owned_places import OWNS, owns_list, places_in
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.texts import words_of
@@ -39,7 +40,8 @@ _COS_PREMIUM: dict[str, Place] = {"1p2q2t": None, "2q2t": (2, 1)}
 def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...]]:
     """Slotcar's objects, and in words what of others' is in their place."""
     ios = reading.owned_in(nodes, catalyst=True)
-    owns = {entry.remark for entry in ios.lists[OWNS].entries} if OWNS in ios.lists else set()
+    owns = places_in(ios)
+    ios.lists.update({OWNS: owns_list(owns)} if owns else {})
     foreign: list[str] = []
     for node in nodes:
         words = node.words

@@ -28,6 +28,7 @@ class IosRenderer:
         read: Slotcar's objects among a device's lines, and what of others' stands where Slotcar would put its own.
         check_clear: raises Unrenderable where one of these notes of a device is in the way of the wanted objects.
         change_lines: the lines that turn one configuration into another.
+        read_own: `read` of lines that are all Slotcar's own, as an older Slotcar may have archived them.
     """
 
     platform: str
@@ -35,6 +36,7 @@ class IosRenderer:
     read: Callable[[Sequence[Node], Device], Noted]
     check_clear: Callable[[str, Iterable[str], Ios], None]
     change_lines: Callable[[Ios, Ios], tuple[str, ...]]
+    read_own: Callable[[Sequence[Node], Device], Noted] | None = None
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         owned, approximations = self.build(intent, device)
@@ -44,7 +46,8 @@ class IosRenderer:
         return (SHOW,)
 
     def stored(self, lines: Sequence[str], device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, self.read(parse("\n".join(lines)), device)[0])
+        read = self.read_own or self.read
+        return Configuration(device.name, self.platform, read(parse("\n".join(lines)), device)[0])
 
     def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
         """

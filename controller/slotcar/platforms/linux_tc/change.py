@@ -44,13 +44,14 @@ class _Step:
     scheduler: str = ""
 
 
-CLSACT, ROOT, CLASS, LEAF, PROFILE, FILTER = range(6)
+#: The root comes first and goes last: its handle says that the interface is Slotcar's, and clsact has no mark of its own.
+ROOT, CLASS, LEAF, PROFILE, CLSACT, FILTER = range(6)
 
 
 def change_lines(before: Tc, after: Tc, shared: Sequence[str] = ()) -> tuple[str, ...]:
     """Lines of a `tc -batch` that make a device that has `before` have `after`; none where nothing differs.
 
-    `shared` are interfaces whose clsact carries others' filters: it is there, and it stays.
+    `shared` are interfaces whose clsact is others' too: it is there, and it stays.
     """
     old = {one.key: one for one in map(_step, before.objects)}
     new = {one.key: one for one in map(_step, after.objects)}

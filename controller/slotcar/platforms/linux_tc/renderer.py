@@ -11,7 +11,7 @@ from slotcar.platforms.colours import two_colours
 from slotcar.platforms.linux_tc.build import objects_of
 from slotcar.platforms.linux_tc.change import change_lines
 from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, HfscRoot, Root, Tc
-from slotcar.platforms.linux_tc.running import QDISCS, classes_and_filters, read
+from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, classes_and_filters, read
 from slotcar.platforms.linux_tc.stored import read_lines
 from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
 from slotcar.platforms.options import marking_of
@@ -62,8 +62,9 @@ def _tc(configuration: Configuration) -> Tc:
 
 
 def _shared(running: Configuration) -> tuple[str, ...]:
-    """Interfaces whose clsact carries others' filters."""
-    return tuple(sorted({note.partition(" ")[0] for note in running.foreign if ": filter " in note}))
+    """Interfaces whose clsact carries others' filters, or was there before Slotcar."""
+    notes = (note for note in running.foreign if ": filter " in note or note.endswith(f": {CLSACT_NOTE}"))
+    return tuple(sorted({note.partition(" ")[0].removesuffix(":") for note in notes}))
 
 
 def _check_clear(before: Configuration, after: Tc) -> None:

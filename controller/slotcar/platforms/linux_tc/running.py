@@ -43,6 +43,8 @@ from slotcar.platforms.model import Unreadable
 from slotcar.texts import BLANKS, lines_of
 
 QDISCS = "tc -j -d qdisc show"
+#: The note of a clsact that nothing of Slotcar's stands beside.
+CLSACT_NOTE = "a clsact that was there"
 #: iproute2 6.1 forgets the quotes here.
 _BARE_DEFAULT = re.compile(r'"options":\{default ([0-9a-f]+) *\}')
 #: What a device has when nobody configured it.
@@ -84,14 +86,19 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
     """
     owned: list[TcObject] = []
     foreign: list[str] = []
+    clsacts: list[str] = []
     try:
         for qdisc in json.loads(_BARE_DEFAULT.sub(r'"options":{"default":"\1"}', qdiscs)):
             if qdisc and qdisc.get("dev") in device.interfaces:
-                _qdisc(qdisc, device, owned, foreign)
+                if qdisc["kind"] == "clsact":
+                    clsacts.append(qdisc["dev"])
+                else:
+                    _qdisc(qdisc, device, owned, foreign)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
             f"{device.name}: `{QDISCS}` gave something that is not a list of queues: {qdiscs.strip()[:120]}"
         ) from problem
+    rooted = {one.device for one in owned if isinstance(one, Root | HfscRoot | EtsRoot)}
     sections = _sections(listing)
     wanted = 3 * len(device.interfaces)
     if len(sections) != wanted:
@@ -102,11 +109,20 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
         for hook, lines in zip(HOOKS, filters, strict=True):
             for block in _blocks(lines):
                 filter_ = _filter(name, hook, block)
-                if filter_ is None:
+                if filter_ is None or (name not in rooted and not _is_own_form(filter_)):
                     foreign.append(f"{name} {hook}: {block[0].strip()}")
                 else:
                     owned.append(filter_)
+    # It has no handle of its own: Slotcar's is one beside what has Slotcar's marks.
+    marked = {one.device for one in owned}
+    owned += [Clsact(name) for name in clsacts if name in marked]
+    foreign += [f"{name}: {CLSACT_NOTE}" for name in clsacts if name not in marked]
     return Tc(tuple(owned)), tuple(foreign)
+
+
+def _is_own_form(one: Filter) -> bool:
+    """Whether Slotcar could have written it: the number of a filter alone tells nothing."""
+    return bool(one.actions or one.classid) and not any(isinstance(action, Other) for action in one.actions)
 
 
 def _sections(listing: str) -> list[list[str]]:
@@ -125,11 +141,8 @@ def _sections(listing: str) -> list[list[str]]:
 def _qdisc(qdisc: dict[str, Any], device: Device, owned: list[TcObject], foreign: list[str]) -> None:
     name, kind, handle, options = qdisc["dev"], qdisc["kind"], qdisc["handle"], qdisc["options"]
     bandwidth_bps = numbers.rate_down(device.interfaces[name].capacity_bps)
-    if kind in ("clsact", "ingress"):
-        if kind == "clsact":
-            owned.append(Clsact(name))
-        else:
-            foreign.append(f"{name}: an ingress qdisc, where clsact is needed")
+    if kind == "ingress":
+        foreign.append(f"{name}: an ingress qdisc, where clsact is needed")
     elif qdisc.get("root"):
         root = _root(name, kind, qdisc) if handle == ROOT else None
         if root is not None:
