@@ -144,7 +144,7 @@ class Identity:
         except OSError as error:
             secure.close()
             raise Broken(f"a connection ended in its handshake: {error}") from error
-        shown = fingerprint(secure.getpeercert(binary_form=True) or b"")
+        shown = _shown_by(secure)
         name = next((one.name for one in self.peers() if one.fingerprint == shown), None)
         if name is None:
             secure.close()
@@ -165,20 +165,23 @@ class Identity:
         try:
             secure = context.wrap_socket(connection)
         except ssl.SSLCertVerificationError as error:
-            raise WrongPeer(
-                f"who answers at {peer.address}:{peer.port} is not {peer.name}: its certificate is another than the one"
-                f" known here ({peer.fingerprint}); nothing was sent"
-            ) from error
+            raise _somebody_else(peer) from error
         except ssl.SSLError as error:
             raise WrongPeer(f"{peer.address}:{peer.port} does not speak TLS as it should: {_reason(error)}") from error
         except OSError as error:
             raise Broken(f"{peer.name} at {peer.address}:{peer.port} ended the connection: {error}") from error
+        if _shown_by(secure) != peer.fingerprint:
+            secure.close()
+            raise _somebody_else(peer)
         return Channel(secure, peer.name)
 
     def _prepare(self, context: ssl.SSLContext) -> None:
         self.make()
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
+        # OpenSSL looks for a certificate's issuer by name, and takes the first of that name; with this flag it looks for
+        # the very certificate, so several ends may have one name. What such a one has signed is refused by its fingerprint.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         if stat.S_IMODE(self.key.stat().st_mode) & 0o077:
             raise TransferError(f"{self.key} can be read by others: say chmod 600 {self.key}")
         context.load_cert_chain(self.certificate, self.key)
@@ -219,6 +222,17 @@ class Identity:
 
 def fingerprint(der: bytes) -> str:
     return f"SHA256:{hashlib.sha256(der).hexdigest()}"
+
+
+def _shown_by(secure: ssl.SSLSocket) -> str:
+    return fingerprint(secure.getpeercert(binary_form=True) or b"")
+
+
+def _somebody_else(peer: Peer) -> WrongPeer:
+    return WrongPeer(
+        f"who answers at {peer.address}:{peer.port} is not {peer.name}: its certificate is another than the one"
+        f" known here ({peer.fingerprint}); nothing was sent"
+    )
 
 
 def _let_it_read(secure: ssl.SSLSocket) -> None:
