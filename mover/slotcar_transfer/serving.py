@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import secrets
 import socket
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from slotcar_transfer.calling import Caller, check_version, free_port, hello, pr
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import BadName, Broken, NotAllowed, Stopped, TransferError, WrongPeer
 from slotcar_transfer.fireflies import Fireflies, scitag_of
+from slotcar_transfer.handshakes import Handshakes
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.lanes import Steering, Ticker
 from slotcar_transfer.manifest import block_bytes_in, checked_path, listed
@@ -27,8 +30,14 @@ from slotcar_transfer.wire import Channel
 log = logging.getLogger("slotcar_transfer")
 #: A session that is taken up again waits so long for the one before to end.
 SUPERSEDE_S = 20.0
-#: Connections whose handshake is under way.
+#: Connections of ends that are known.
 MOST_CONNECTIONS = 256
+#: Without a descriptor or memory for one more connection it is tried again so soon.
+AGAIN_S = 0.1
+
+
+#: Of `accept`: the other end went away, or there is no descriptor or memory now.
+_PASSING = (errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPROTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,8 @@ class Server:
         self.port: int = self._listening.getsockname()[1]
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._handshakes = Handshakes()
+        self._known = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._over = False
 
     def serve(self) -> None:
@@ -79,12 +89,24 @@ class Server:
         while not self._over:
             try:
                 connection, place = self._listening.accept()
-            except OSError:
+            except OSError as error:
                 if self._over:
                     return
-                raise
-            self._slots.acquire()
-            threading.Thread(target=self._serve_one, args=(connection, place[0]), daemon=True).start()
+                if error.errno not in _PASSING:
+                    raise
+                self._wait_for_room(error)
+                continue
+            try:
+                number = self._handshakes.begin(connection, place[0])
+                threading.Thread(target=self._serve_one, args=(connection, place[0], number), daemon=True).start()
+            except (OSError, RuntimeError) as error:  # no descriptor, no thread
+                connection.close()
+                self._wait_for_room(error)
+
+    def _wait_for_room(self, error: Exception) -> None:
+        log.warning("a connection cannot be taken now: %s", error)
+        self._handshakes.end_oldest()
+        time.sleep(AGAIN_S)
 
     def close(self) -> None:
         """Ends what is under way; it can be taken up again."""
@@ -101,12 +123,14 @@ class Server:
 
     # -- one connection --------------------------------------------------------------------------------------------
 
-    def _serve_one(self, connection: socket.socket, address: str) -> None:
+    def _serve_one(self, connection: socket.socket, address: str, number: int) -> None:
         channel: Channel | None = None
         try:
-            channel = self._identity.accept(connection)
-            message = channel.receive_message()
-            self._answer(channel, message)
+            try:
+                channel = self._identity.accept(connection)
+            finally:
+                self._handshakes.over(number)
+            self._serve_known(channel)
         except WrongPeer as error:
             log.warning("%s: %s", address, error)
             connection.close()
@@ -118,8 +142,18 @@ class Server:
             log.exception("%s: a fault in slotcar-transfer", address)
             if channel is not None:
                 channel.close()
+
+    def _serve_known(self, channel: Channel) -> None:
+        """
+        Raises:
+            Broken: there are too many; the other end tries again.
+        """
+        if not self._known.acquire(blocking=False):
+            raise Broken(f"{MOST_CONNECTIONS} connections are open, and no more may be")
+        try:
+            self._answer(channel, channel.receive_message())
         finally:
-            self._slots.release()
+            self._known.release()
 
     def _refuse(self, channel: Channel, error: TransferError) -> None:
         with suppress(TransferError):
