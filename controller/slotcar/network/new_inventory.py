@@ -212,13 +212,45 @@ def _common(new: NewInventory) -> str:
     ]
     lines += [f"ansible_user: {_text(new.user)}"] if new.user else ["# ansible_user: slotcar"]
     lines += [f"{key}: {_text(value)}" for key, value in new.ansible.items()]
-    shells = any(one in FOLDERS and facts_of(one).transport is TransportKind.LINUX for one in platforms)
-    if shells and (new.user or "root") != "root" and "ansible_become" not in new.ansible:
-        lines += [
+    if len(_transports(new)) == 1:
+        lines += _reached_by(next(iter(_transports(new))), new)
+    return _joined(lines)
+
+
+def _transports(new: NewInventory) -> set[TransportKind | None]:
+    return {_transport(device.platform) for device in new.devices}
+
+
+def _transport(platform: str) -> TransportKind | None:
+    """None of a platform that is not known: the inventory's reader names it."""
+    return facts_of(platform).transport if platform in FOLDERS else None
+
+
+def _reached_by(transport: TransportKind | None, new: NewInventory) -> list[str]:
+    """What logging in to such a device needs beside address and user; what only an operator knows as a comment."""
+    if transport is TransportKind.LINUX:
+        if (new.user or "root") == "root" or "ansible_become" in new.ansible:
+            return []
+        return [
             "# Only root may change queues: this user needs sudo without a password on the routers.",
             "ansible_become: true",
         ]
-    return _joined(lines)
+    if transport not in (TransportKind.IOS, TransportKind.NETCONF):
+        return []
+    lines = [
+        "# A password out of Ansible Vault, or a key: ansible_ssh_private_key_file.",
+        '# ansible_password: "{{ vault_router_password }}"',
+        "# The routers' host keys, as ssh keeps them; by default those of the account that pushes.",
+        "# slotcar_known_hosts: /etc/slotcar/known_hosts",
+    ]
+    if transport is TransportKind.IOS:
+        lines += [
+            "# For `enable`, where it has a password of its own.",
+            '# ansible_become_password: "{{ vault_enable_password }}"',
+            "# Where the router keeps files.",
+            '# slotcar_flash: "flash:"',
+        ]
+    return lines
 
 
 def _device(device: NewDevice, new: NewInventory) -> str:
@@ -229,6 +261,8 @@ def _device(device: NewDevice, new: NewInventory) -> str:
         lines.append(f"ansible_host: {_text(device.address)}")
     if device.port:
         lines.append(f"ansible_port: {device.port}")
+    if len(_transports(new)) > 1:
+        lines += _reached_by(_transport(device.platform), new)
     lines += ["# Names as the router has them. `capacity` is the line's rate; a link's two ends name each other."]
     interfaces: dict[str, list[str]] = {}
     for link in new.links:

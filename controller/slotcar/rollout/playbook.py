@@ -22,6 +22,7 @@ import structlog
 from slotcar.network.ansible_environment import caller_variables, configuration_of, is_left_out
 from slotcar.problems import SlotcarError
 from slotcar.rollout import play_clock
+from slotcar.rollout.host_keys import CHANGED, UNKNOWN
 from slotcar.rollout.model import Failure, NobodyNamed
 from slotcar.stopping import PROCESS, Stopping, StopRequest
 from slotcar.texts import lines_of
@@ -325,8 +326,8 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     if kind == "playbook_on_task_start" and on_task is not None:
         on_task(str(data.get("name") or data.get("task") or ""))
     elif kind == "runner_on_unreachable":
-        words = _UNREACHABLE.sub("it cannot be reached over ssh: ", str(data.get("res", {}).get("msg", "")))
-        result.failures.setdefault(host, Failure(host, _sentence(words, "it does not answer"), unreachable=True))
+        words = _sentence(data.get("res", {}).get("msg", ""), "it does not answer")
+        result.failures.setdefault(host, Failure(host, why_unreachable(words), unreachable=True))
     elif failures := _failures_of_many(data):
         for name, words in failures.items():
             result.failures.setdefault(name, Failure(name, _sentence(words, "it gave no reason"), unreachable=False))
@@ -336,6 +337,15 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     elif kind == "runner_on_ok" and data.get("res", {}).get("changed"):
         result.changed.add(host)
     return True
+
+
+def why_unreachable(words: str) -> str:
+    """What Ansible said of a host that it cannot reach, as a sentence. Which host key ssh knows it does not always say."""
+    if "Host key verification failed" not in words:
+        return _UNREACHABLE.sub("it cannot be reached over ssh: ", words)
+    if "IDENTIFICATION HAS CHANGED" in words:
+        return f"its host key {CHANGED} the known_hosts file of the account that pushes"
+    return f"its host key {UNKNOWN} `ssh-keyscan -p PORT ADDRESS >> ~/.ssh/known_hosts`, as the account that pushes"
 
 
 def _failures_of_many(data: Mapping[str, Any]) -> Mapping[str, str]:

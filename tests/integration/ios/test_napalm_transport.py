@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from slotcar.rollout.fanout import DeviceError, Login
+from slotcar.rollout.host_keys import CHANGED, UNKNOWN
 from slotcar.rollout.ios.napalm import NapalmTransport
+from slotcar.rollout.transport import Unreachable
 from slotcar_lab.ios import DropOnCopy, Fault, HangAfter, Router, Routers
 from tests.integration.ios.conftest import STARTUP
 
@@ -69,3 +72,16 @@ def test_a_commit_has_the_time_that_is_told_for_an_answer(routers: Routers, tmp_
     with pytest.raises(DeviceError, match="r: NAPALM's commit_config: "):
         changed(router, tmp_path, 2, HangAfter(3))
     router.heal()
+
+
+@pytest.mark.parametrize(("others_key", "words"), [(False, UNKNOWN), (True, CHANGED)])
+def test_a_host_key_that_is_not_believed_is_told_as_what_it_is(
+    routers: Routers, tmp_path: Path, others_key: bool, words: str
+) -> None:
+    router, other = routers.add("r", "cisco-car", STARTUP), asyncssh.generate_private_key("ssh-ed25519")
+    known_hosts = tmp_path / "known_hosts"
+    place = router.known_hosts.split()[0]
+    known_hosts.write_text(f"{place} {other.export_public_key().decode()}" if others_key else "")
+    login = Login(router.address, router.port, router.user, router.password, known_hosts=known_hosts)
+    with pytest.raises(Unreachable, match=f"the host key of {router.address}:{router.port} {words}"):
+        asyncio.run(NapalmTransport("r", login).open())

@@ -205,7 +205,8 @@ def test_a_host_that_is_in_no_file_is_not_believed(peer: Peer) -> None:
     peer.server.known_hosts.write_text("")
     outcome = peer.take("stage", peer.revision(peer.case("standing")))
     assert outcome.unreachable
-    assert "the host key" in outcome.error
+    assert "the host key of 127.0.0.1" in outcome.error
+    assert "is not known yet" in outcome.error
 
 
 def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:

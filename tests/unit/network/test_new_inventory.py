@@ -70,6 +70,22 @@ def test_routers_of_several_platforms_say_their_own() -> None:
     assert "slotcar_platform" not in files["group_vars/domains.yml"]
 
 
+def test_what_a_platform_needs_to_be_logged_in_to_is_said_of_its_routers_alone() -> None:
+    core = NewDevice("core", "cisco-mqc")
+    mixed = files_of(replace(WHOLE, devices=(*WHOLE.devices, core)))
+    assert "ansible_become: true\n" in mixed["host_vars/edge-a.yml"]
+    assert "ansible_become: true\n" not in mixed["host_vars/core.yml"] + mixed["group_vars/domains.yml"]
+    for words in ("ansible_password", "slotcar_known_hosts", "ansible_become_password", "slotcar_flash"):
+        assert f"# {words}: " in mixed["host_vars/core.yml"]
+        assert words not in mixed["host_vars/edge-a.yml"]
+    alone = files_of(replace(WHOLE, devices=(core,), links=(), hosts=()))
+    assert "# slotcar_flash: " in alone["group_vars/domains.yml"]
+    assert "ansible_become: " not in "".join(alone.values())
+    peer = files_of(replace(WHOLE, devices=(NewDevice("core", "juniper-junos"),), links=(), hosts=()))
+    assert "# slotcar_known_hosts: " in peer["group_vars/domains.yml"]
+    assert "slotcar_flash" not in "".join(peer.values())
+
+
 @pytest.mark.parametrize(
     ("parse", "text"),
     [

@@ -13,6 +13,7 @@ from pathlib import Path
 import asyncssh
 
 from slotcar.rollout.fanout.login import Login
+from slotcar.rollout.host_keys import host_key_words
 from slotcar.rollout.ios.dialog import FIRST, OutOfStep, PrintedAnswer, Prompts, may_be_prompt, prompts_of
 from slotcar.rollout.transport import DeviceError, Unreachable
 
@@ -53,10 +54,7 @@ class CommandLine:
         except asyncssh.PermissionDenied:
             raise Unreachable(f"{self._name}: {login.host}:{login.port} does not let {login.user} in") from None
         except asyncssh.HostKeyNotVerifiable:
-            raise Unreachable(
-                f"{self._name}: the host key of {login.host}:{login.port} is not the one that is known; if it was"
-                f" changed on purpose, put the new one into {login.known_hosts or '~/.ssh/known_hosts'}"
-            ) from None
+            raise Unreachable(f"{self._name}: {host_key_words(login)}") from None
         except TimeoutError:
             raise Unreachable(
                 f"{self._name}: {login.host}:{login.port} did not answer within {login.answer_s:g} s"

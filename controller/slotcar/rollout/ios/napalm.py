@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from slotcar.rollout.fanout.login import Login
+from slotcar.rollout.host_keys import host_key_words
 from slotcar.rollout.transport import DeviceError, Transport, Unreachable
 from slotcar.texts import lines_of
 
@@ -56,8 +57,7 @@ class NapalmTransport(Transport):
         except NetmikoAuthenticationException:
             raise Unreachable(f"{self._name}: {login.host}:{login.port} does not let {login.user} in") from None
         except Exception as error:  # NAPALM and netmiko have no common base
-            words = lines_of((str(error) or type(error).__name__).strip())[0]
-            raise Unreachable(f"{self._name}: {login.host}:{login.port}: {words}") from None
+            raise Unreachable(f"{self._name}: {_why_no_session(error, login)}") from None
         _watch(driver.device)
         self._driver = driver
 
@@ -130,3 +130,20 @@ def _watch(device: Any) -> None:
 
 def _text(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _why_no_session(error: Exception, login: Login) -> str:
+    """In words. NAPALM says that it cannot connect; why, the errors say that it had from netmiko and paramiko."""
+    errors: list[BaseException] = [error]
+    while (cause := errors[-1].__cause__ or errors[-1].__context__) is not None:
+        errors.append(cause)
+    if any(_is_of_a_host_key(one) for one in errors):
+        return host_key_words(login)
+    return f"{login.host}:{login.port}: {lines_of((str(error) or type(error).__name__).strip())[0]}"
+
+
+def _is_of_a_host_key(error: BaseException) -> bool:
+    """Paramiko has no class for a key that is not known."""
+    from paramiko import BadHostKeyException
+
+    return isinstance(error, BadHostKeyException) or "not found in known_hosts" in str(error)

@@ -22,6 +22,7 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
 )
 
 from slotcar.rollout.fanout.login import Login
+from slotcar.rollout.host_keys import host_key_words
 from slotcar.rollout.netconf.login import NetconfError
 from slotcar.rollout.transport import Unreachable
 from slotcar.texts import lines_of
@@ -117,10 +118,7 @@ class NetconfSession:
             if session.transport is not None:
                 session.close()
             if isinstance(error, SSHUnknownHostError):
-                raise Unreachable(
-                    f"{self._name}: the host key of {login.host}:{login.port} is not the one that is known; if it was"
-                    f" changed on purpose, put the new one into {login.known_hosts or '~/.ssh/known_hosts'}"
-                ) from None
+                raise Unreachable(f"{self._name}: {host_key_words(login)}") from None
             if isinstance(error, Exception) and not isinstance(error, AuthenticationError):
                 # ncclient, paramiko and the socket have no common base
                 raise Unreachable(f"{self._place()}: {_first_line(error)}") from None
