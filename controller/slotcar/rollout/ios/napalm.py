@@ -144,6 +144,6 @@ def _why_no_session(error: Exception, login: Login) -> str:
 
 def _is_of_a_host_key(error: BaseException) -> bool:
     """Paramiko has no class for a key that is not known."""
-    from paramiko import BadHostKeyException
+    from paramiko import BadHostKeyException  # type: ignore[import-untyped]
 
     return isinstance(error, BadHostKeyException) or "not found in known_hosts" in str(error)
