@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -91,19 +90,6 @@ class Window:
 
     def __str__(self) -> str:
         return f"{iso(self.start)} .. {iso(self.end)}"
-
-
-def common_windows(some: Sequence[Window], others: Sequence[Window]) -> Iterator[Window]:
-    """What windows have in common with others; both ascending and disjoint, and so is the answer."""
-    ends = [window.end for window in others]
-    for window in some:
-        for index in range(bisect_left(ends, window.start), len(others)):
-            other = others[index]
-            if other.start >= window.end:
-                break
-            start, end = max(window.start, other.start), min(window.end, other.end)
-            if start < end:
-                yield Window(start, end)
 
 
 def clock_offset(clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic) -> timedelta:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from slotcar.auth import access
 from slotcar.broker.requests import SOLVER, Requests
+from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.matching import match
@@ -18,7 +21,7 @@ from slotcar.policy import roles
 from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
-from slotcar.reservation.model import Reservation
+from slotcar.reservation.model import Reservation, is_storable
 from slotcar.timebase import iso
 
 
@@ -82,7 +85,10 @@ class ReservationFiles(Requests):
             roles.owner_for(caller, owner)
         if not plan.steps:
             return Applied((), 0, 0, 0)
-        remaining_steps = [step for step in plan.steps if not is_over(step, self._entry_of(step, caller), now)]
+        entries_by_handle = self._entries_of(plan.steps, caller)
+        remaining_steps = [
+            step for step in plan.steps if not is_over(step, entries_by_handle.get(step.handle or ""), now)
+        ]
         doing = [step for step in remaining_steps if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
         basis = Promises(replace(plan, steps=tuple(remaining_steps)), now)
@@ -90,14 +96,25 @@ class ReservationFiles(Requests):
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 
-    def _entry_of(self, step: PlanStep, caller: Caller) -> Entry | None:
-        """The entry that a step changes or cancels, where the caller may; None for one that creates or leaves alone."""
-        if step.handle is None or step.action is Action.NO_OP:
-            return None
-        entry = self._changeable(step.handle, caller)
-        if entry.reservation.key != step.key:
-            raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
-        return entry
+    def _entries_of(self, steps: Sequence[PlanStep], caller: Caller) -> Mapping[str, Entry]:
+        """The entries that the steps change or cancel, by handle.
+
+        Raises:
+            UnknownHandle: the caller may not see one. NotAllowed: it may not change it. StalePlan: it is another by now.
+        """
+        concerned = {
+            step.handle: step for step in steps if step.handle is not None and step.action is not Action.NO_OP
+        }
+        entries = self.ledger.get_all([handle for handle in concerned if is_storable(handle)])
+        for handle, step in concerned.items():
+            entry = entries.get(handle)
+            if entry is None:
+                raise UnknownHandle(handle)
+            access.require_see(caller, entry)
+            access.require_change(caller, entry)
+            if entry.reservation.key != step.key:
+                raise StalePlan(f"{handle} is not {'/'.join(step.key)}: make the plan again")
+        return entries
 
     def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""

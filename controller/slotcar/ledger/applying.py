@@ -13,7 +13,7 @@ from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
 from slotcar.ledger.groups import waiting_together
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry, State
 from slotcar.ledger.operations import Admit, Operation, move
-from slotcar.ledger.rights import check_quotas, owners_usage
+from slotcar.ledger.rights import check_flows, check_quotas, owners_usage
 from slotcar.ledger.transaction import Transaction
 
 
@@ -62,6 +62,7 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
             keys=(*(key for need in needs for key in need.keys), *(self.basis.keys if self.basis else ())),
             flows=tuple(flow for need in needs for flow in need.flows),
             beside=tuple(one for need in needs for one in need.beside),
+            groups=tuple(key for need in needs for key in need.groups),
         )
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
@@ -100,7 +101,9 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         if refused:
             raise PlanNotAdmitted(tuple(refused))
         for admit, entry in done:  # beside all that is there after the plan
-            admit.check_beside_others(transaction, entry)
+            admit.check_platforms(transaction, entry)
+        names_others = all(request.names_others for request in self.requests)
+        check_flows(transaction, [entry for _, entry in done], self.now, name_other=names_others)
         check_quotas(transaction, before, self.now)
         entries = tuple(transaction.entries.get(entry.handle) for _, entry in done)  # a later one may have moved it
         self._check_outcome(entries, moved)

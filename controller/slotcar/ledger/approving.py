@@ -52,7 +52,7 @@ class Approve(OnEntry):
         elif requested_entry.reservation.end <= self.now:
             raise ForbiddenTransition(entry.handle, State.ENDED, State.COMMITTED)
         transaction.terms.policy.endpoints.check(requested_entry.reservation, requested_entry.paths)
-        check_flows(transaction, requested_entry, self.now, name_other=True)
+        check_flows(transaction, [requested_entry], self.now, name_other=True)
         ask(transaction, requested_entry, self.condition)
         if entry.proposed is None:
             return move(transaction, entry, State.COMMITTED, self.actor, self.now, "")

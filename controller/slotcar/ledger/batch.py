@@ -36,6 +36,7 @@ class Needs:
     flows: tuple[OthersFlows, ...] = ()
     beside: tuple[FlowsAt, ...] = ()
     idempotency: tuple[Key, ...] = ()
+    groups: tuple[Key, ...] = ()
 
 
 def others_flows(owner: str, flows: Iterable[ReservedFlow]) -> tuple[OthersFlows, ...]:

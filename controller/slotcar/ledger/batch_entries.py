@@ -11,12 +11,13 @@ from sqlalchemy import Connection
 from slotcar.ledger import rows
 from slotcar.ledger.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, others_flows
 from slotcar.ledger.errors import StaleVersion, UnknownHandle
+from slotcar.ledger.in_time import InTime
 from slotcar.ledger.model import OCCUPYING, Entry
 from slotcar.ledger.reading import (
     READ_DUE,
     READ_ENTRIES,
     READ_FLOWS_AT,
-    READ_GROUP_OF,
+    READ_GROUPS,
     READ_LABELLED,
     READ_MEMBERS,
     READ_NUMBERED,
@@ -46,15 +47,17 @@ class BatchEntries:
         self._replaced: list[Replaced] = []
         #: Whose entries all were read.
         self._others_read: set[OthersFlows] = set()
+        self._groups_read: set[Key] = set()
         #: What the database has of them, each flow with its entry's number.
         self._flows_at: dict[FlowsAt, list[tuple[int, ReservedFlow]]] = {}
         #: Flows of entries: as the database has them, and as they were computed last, of which form of the entry.
         self._stored_flows: dict[str, frozenset[ReservedFlow]] = {}
         self._flows: dict[str, tuple[Entry, frozenset[ReservedFlow]]] = {}
-        #: Handles by number; by pair of addresses and owner, and by device, some of which may have it no more.
+        #: Handles by number; by pair of addresses and owner, by device, and by group, some of which may have it no more.
         self._handles: dict[int, str] = {}
         self._on_pair: dict[str, dict[str, set[str]]] = {}
-        self._at_device: dict[str, set[str]] = {}
+        self._at_device: dict[str, InTime] = {}
+        self._in_group: dict[Key, set[str]] = {}
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -93,7 +96,9 @@ class BatchEntries:
         if query not in self._flows_at:
             self.read_flows_at({query})
         stored = [one for one in self._flows_at[query] if self._handles.get(one[0]) not in self._by_handle]
-        handles = set[str]().union(*(self._at_device.get(device, ()) for device in devices)) - {entry.handle}
+        at_devices = (self._at_device[device] for device in devices if device in self._at_device)
+        handles = {one for those in at_devices for one in those.overlapping(query.start_us, query.end_us)}
+        handles -= {entry.handle}
         return stored + [
             (one.number, flow)
             for one in map(self._by_handle.get, handles)
@@ -111,37 +116,32 @@ class BatchEntries:
                 self._note_read(rows.entry_from_row(row))
         return tuple(self._by_handle[self._handles[number]] for number in wanted)
 
-    def on_same_pairs(self, entry: Entry) -> tuple[Entry, ...]:
-        """Live entries of other owners between the same addresses with the same protocol, by number: all that may have
-        packets of it at the same time, and some others.
+    def on_same_pairs(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+        """Other live entries between the same addresses with the same protocol as one of these of another owner, by number:
+        all that may have packets of it at the same time, and some more.
         """
-        owner = entry.reservation.owner
-        flows = self.flows_of(entry)
-        unread = set(others_flows(owner, flows)) - self._others_read
-        if unread:
+        wanted_flows = {
+            flow for entry in entries for flow in others_flows(entry.reservation.owner, self.flows_of(entry))
+        }
+        if unread := wanted_flows - self._others_read:
             self.read_others(unread)
+        owners_by_pair: dict[str, set[str]] = {}
+        for owner, flow in wanted_flows:
+            owners_by_pair.setdefault(flow.pair, set()).add(owner)
         handles: set[str] = set()
-        for flow in flows:
-            handles.update(*(those for other, those in self._on_pair.get(flow.pair, {}).items() if other != owner))
-        entries = (self._by_handle[handle] for handle in handles if handle in self._by_handle)
-        return tuple(sorted((one for one in entries if one.state in OCCUPYING), key=lambda one: one.number))
+        for pair, owners in owners_by_pair.items():
+            handles.update(*(those for other, those in self._on_pair.get(pair, {}).items() if owners - {other}))
+        handles -= {entry.handle for entry in entries}
+        listed = (self._by_handle[handle] for handle in handles if handle in self._by_handle)
+        return tuple(sorted((one for one in listed if one.state in OCCUPYING), key=lambda one: one.number))
 
     def group_of(self, key: Key) -> str | None:
         """The handle of the owner's live group of that name."""
-        owner, name = key
-        members = read(self._connection, READ_GROUP_OF, {"owner": owner, "prefix": f"{name}."})
-        entries = self.newest(map(rows.entry_from_row, members))
-        return next(
-            (
-                entry.group
-                for entry in entries.values()
-                if entry.group
-                and entry.state in OCCUPYING
-                and (one := entry.reservation.together)
-                and (entry.reservation.owner, one.group) == key
-            ),
-            None,
-        )
+        if key not in self._groups_read:
+            self.read_groups({key})
+        members = (self._by_handle.get(handle) for handle in self._in_group.get(key, ()))
+        live = (one for one in members if one is not None and one.state in OCCUPYING)
+        return next((one.group for one in live if one.group and one.reservation.group_key == key), None)
 
     def members(self, group: str) -> tuple[Entry, ...]:
         """The entries of a group, those that are over too, by number.
@@ -202,6 +202,13 @@ class BatchEntries:
             self._note_read(rows.entry_from_row(row))
         self._others_read |= set(flows)
 
+    def read_groups(self, keys: Collection[Key]) -> None:
+        """Reads the live members of these groups."""
+        owners, names = [owner for owner, _ in keys], [name for _, name in keys]
+        for row in read(self._connection, READ_GROUPS, {"owners": owners, "names": names}):
+            self._note_read(rows.entry_from_row(row))
+        self._groups_read |= set(keys)
+
     def read_flows_at(self, wanted: Collection[FlowsAt]) -> None:
         """Reads the flows of live entries that these are."""
         listed = list(wanted)
@@ -235,9 +242,11 @@ class BatchEntries:
     def _index(self, entry: Entry) -> frozenset[ReservedFlow]:
         flows = self.flows_of(entry)
         self._handles[entry.number] = entry.handle
+        if group := entry.reservation.group_key:
+            self._in_group.setdefault(group, set()).add(entry.handle)
         for flow in flows:
             self._on_pair.setdefault(flow.pair, {}).setdefault(entry.reservation.owner, set()).add(entry.handle)
-            self._at_device.setdefault(flow.device, set()).add(entry.handle)
+            self._at_device.setdefault(flow.device, InTime()).add(flow.start_us, flow.end_us, entry.handle)
         return flows
 
     # -- changing ------------------------------------------------------------------------------------------------

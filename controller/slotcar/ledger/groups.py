@@ -22,11 +22,6 @@ from slotcar.policy.gate import Gate, needs_approval
 from slotcar.reservation.model import Reservation
 
 
-def group_key(reservation: Reservation) -> Key | None:
-    """Owner and name of the group that it is a member of."""
-    return (reservation.owner, reservation.together.group) if reservation.together else None
-
-
 def groups_that_wait(
     gate: Gate, members: Iterable[tuple[Reservation, Sequence[Path], Sequence[Demand]]]
 ) -> frozenset[Key]:
@@ -36,7 +31,7 @@ def groups_that_wait(
     return frozenset(
         key
         for reservation, paths, demands in members
-        if (key := group_key(reservation))
+        if (key := reservation.group_key)
         and needs_approval(gate, amount_of(reservation, paths, highest_bps(demands)), None)
     )
 
@@ -48,7 +43,7 @@ def waiting_together(requests: Sequence[AdmissionRequest], transaction: Transact
     new = [one for one in requests if one.replaces is None]
     gate = transaction.terms.policy.gate
     waiting = groups_that_wait(gate, ((one.reservation, one.paths, one.demands) for one in new))
-    return [replace(one, waits_with_group=True) if group_key(one.reservation) in waiting else one for one in requests]
+    return [replace(one, waits_with_group=True) if one.reservation.group_key in waiting else one for one in requests]
 
 
 def state_of(members: Sequence[Entry]) -> State:

@@ -268,6 +268,10 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.by_handle(connection, handle)
 
+    def get_all(self, handles: Collection[str]) -> dict[str, Entry]:
+        with database.reading(self._engine) as connection:
+            return queries.by_handles(connection, handles)
+
     def find(self, owner: str, name: str) -> Entry | None:
         """The live entry of that name, else the latest that there was."""
         with database.reading(self._engine) as connection:

@@ -173,11 +173,6 @@ class Entry:
         return _joined((*own, *FlowClaim(self.proposed.reservation, self.proposed.paths).flows))
 
     @property
-    def pairs(self) -> frozenset[str]:
-        """The pairs of addresses and protocol of its flows."""
-        return frozenset([flow.pair for flow in self.flows])
-
-    @property
     def usage(self) -> Usage:
         """What counts against its owner's quota."""
         is_held = self.state is State.HELD

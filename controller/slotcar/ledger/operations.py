@@ -106,6 +106,7 @@ class Admit(Operation[Entry | Refused]):
             flows=others_flows(request.reservation.owner, self.flows),
             beside=(flows_at(request.reservation, request.condition.devices),) if request.condition else (),
             idempotency=((request.actor, request.idempotency_key),) if request.idempotency_key else (),
+            groups=(group,) if (group := request.reservation.group_key) else (),
         )
 
     def run(self, transaction: Transaction) -> Entry | Refused:
@@ -127,14 +128,14 @@ class Admit(Operation[Entry | Refused]):
             transaction.give_back(old)
         chosen = self.of(self.request.on(answer.path_number))
         entry = chosen.settled(transaction, old, answer)
-        chosen.check_beside_others(transaction, entry)
+        chosen.check_platforms(transaction, entry)
+        check_flows(transaction, [entry], self.now, name_other=self.request.names_others)
         check_quotas(transaction, before, self.now)
         return entry
 
-    def check_beside_others(self, transaction: Transaction, entry: Entry) -> None:
-        """What no slot table says: whose packets they are, and whether the platforms can express all of it."""
+    def check_platforms(self, transaction: Transaction, entry: Entry) -> None:
+        """What no slot table says: whether the platforms can express it beside all others."""
         ask(transaction, with_proposed_change(entry), self.request.condition)
-        check_flows(transaction, entry, self.now, name_other=self.request.names_others)
 
     def opened(self, transaction: Transaction) -> Entry | None:
         """The entry that the request changes; for a new one None, and its name is free."""
@@ -261,10 +262,8 @@ class Admit(Operation[Entry | Refused]):
 
     def _group(self, transaction: Transaction) -> str | None:
         """The handle that the members of its group have in common; a new one for the first of them."""
-        reservation = self.request.reservation
-        if reservation.together is None:
-            return None
-        return transaction.entries.group_of((reservation.owner, reservation.together.group)) or new_group_handle()
+        key = self.request.reservation.group_key
+        return None if key is None else transaction.entries.group_of(key) or new_group_handle()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,7 +313,7 @@ class Rebind(OnEntry):
         transaction.terms.policy.endpoints.check(self.reservation, entry.paths)
         changed = transaction.change(entry, entry.state, self.now, **form)
         ask(transaction, changed, self.condition)
-        check_flows(transaction, changed, self.now, name_other=self.names_others)
+        check_flows(transaction, [changed], self.now, name_other=self.names_others)
         record(
             transaction,
             changed,

@@ -8,10 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     Boolean,
     ColumnElement,
     Connection,
     Select,
+    Text,
+    any_,
+    bindparam,
     func,
     literal_column,
     or_,
@@ -83,6 +87,12 @@ def group_of(connection: Connection, owner: str, name: str) -> str | None:
 
 def by_handle(connection: Connection, handle: str) -> Entry | None:
     return _one(connection, rows.SELECT_ENTRY.where(_entry.handle == handle))
+
+
+def by_handles(connection: Connection, handles: Collection[str]) -> dict[str, Entry]:
+    """The entries of these handles, each by its own."""
+    wanted = rows.SELECT_ENTRY.where(_entry.handle == any_(bindparam(None, [*handles], ARRAY(Text))))
+    return {row.handle: rows.entry_from_row(row) for row in connection.execute(wanted)}
 
 
 def by_name(connection: Connection, owner: str, name: str) -> Entry | None:

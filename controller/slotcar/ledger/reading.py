@@ -68,10 +68,12 @@ READ_LABELLED = f"""
         AND handle <> ALL(CAST(%(known)s AS text[]))
     """  # noqa: S608 - the states are constants of this program
 READ_MEMBERS = "SELECT * FROM entry WHERE group_handle = %(group)s ORDER BY number"
-#: A member's name begins with its group's.
-READ_GROUP_OF = f"""
-    SELECT * FROM entry
-    WHERE owner = %(owner)s AND group_handle IS NOT NULL AND starts_with(name, %(prefix)s) AND state IN ({_LIVE_STATES})
+# A member's name begins with its group's: of one group that sorts out the most, and of many at once the document does.
+READ_GROUPS = f"""
+    SELECT entry.*
+    FROM unnest(CAST(%(owners)s AS text[]), CAST(%(names)s AS text[])) AS asked (owner, name), entry
+    WHERE entry.owner = asked.owner AND group_handle IS NOT NULL AND starts_with(entry.name, asked.name || '.')
+        AND document #>> '{{together,group}}' = asked.name AND state IN ({_LIVE_STATES})
     """  # noqa: S608 - the states are constants of this program
 READ_FLOWS_AT = """
     SELECT asked.question, found.entry, found.pair, found.source_port, found.destination_port, found.device,

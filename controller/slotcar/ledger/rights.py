@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -28,13 +28,15 @@ def with_proposed_change(entry: Entry) -> Entry:
     return replace(entry, reservation=change.reservation, paths=change.paths, demands=change.demands, proposed=None)
 
 
-def check_flows(transaction: Transaction, entry: Entry, now: datetime, *, name_other: bool) -> None:
+def check_flows(transaction: Transaction, entries: Sequence[Entry], now: datetime, *, name_other: bool) -> None:
     """
     Raises:
-        FlowTaken: another owner's live reservation, or a change of it that waits, has packets of this one.
+        FlowTaken: another owner's live reservation, or a change of it that waits, has packets of one of these; or one of
+        these has packets of another.
     """
-    others = transaction.entries.on_same_pairs(entry)
-    for own in entry.claims if others else ():
+    others = transaction.entries.on_same_pairs(entries)
+    if others or len({entry.reservation.owner for entry in entries}) > 1:
+        own = [claim for entry in entries for claim in entry.claims]
         check_claims(own, (claim for other in others for claim in other.claims), now, name_other=name_other)
 
 

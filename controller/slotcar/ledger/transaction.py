@@ -70,6 +70,9 @@ class Transaction:
         beside = {one for need in listed for one in need.beside}
         if beside:
             self.entries.read_flows_at(beside)
+        groups = {key for need in listed for key in need.groups}
+        if groups:
+            self.entries.read_groups(groups)
         idempotency_keys = {key for need in listed for key in need.idempotency}
         if idempotency_keys:
             self._read_remembered(idempotency_keys)

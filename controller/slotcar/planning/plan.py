@@ -13,7 +13,6 @@ from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Demand, Refused, highest_bps
 from slotcar.admission.placing import Placement, Rules
 from slotcar.admission.program import LinearSolver
-from slotcar.ledger.groups import group_key
 from slotcar.ledger.model import Entry, Proposal, State
 from slotcar.ledger.transfers import done_by, movable, moved_form
 from slotcar.network.model import Network
@@ -249,7 +248,7 @@ class _Deciding:
     def _waits(self, entry: Entry | None, routed: RoutedReservation) -> bool:
         """Whether a new entry, or a change of one, waits for approval once it is applied."""
         if entry is None:
-            if group_key(routed.reservation) in self.waiting_groups:
+            if routed.reservation.group_key in self.waiting_groups:
                 return True
             amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
             return needs_approval(self.policy.gate, amount, None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from slotcar.ledger.model import Entry
 from slotcar.planning.matching import live
 from slotcar.planning.step import PlanStep
-from slotcar.policy.flows import check_flows
+from slotcar.policy.flows import FlowClaim, check_flows
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Usage, check_quota
 
@@ -34,20 +34,22 @@ def check_plan(
         policy.endpoints.check(step.routed.reservation, step.routed.paths)
         policy.check_horizon(step.routed.reservation, now, old.reservation if old else None)
         keys.add(step.key)
-    by_pair: dict[str, list[Entry]] = {}
+    own: list[FlowClaim] = []
+    others: list[FlowClaim] = []
     for entry in live(after, now):
-        for pair in entry.pairs:
-            by_pair.setdefault(pair, []).append(entry)
-    for entry in live(after, now):
-        if entry.reservation.key in keys:
-            others = {other.handle: other for pair in entry.pairs for other in by_pair[pair]}
-            claims = [claim for other in others.values() for claim in other.claims]
-            for own in entry.claims:
-                check_flows(own, claims, now, name_other=name_other)
-    for owner in {key[0] for key in keys}:
-        check_quota(owner, policy.quota_of(owner), _usage(before, owner, now), _usage(after, owner, now))
+        (own if entry.reservation.key in keys else others).extend(entry.claims)
+    check_flows(own, others, now, name_other=name_other)
+    limited = {owner for owner, _ in keys if policy.quota_of(owner).limits_something}
+    used, will_use = _usages(before, limited, now), _usages(after, limited, now)
+    for owner in sorted(limited):
+        check_quota(owner, policy.quota_of(owner), used[owner], will_use[owner])
 
 
-def _usage(entries: Iterable[Entry], owner: str, now: datetime) -> Usage:
-    own = (one for one in live(entries, now) if one.reservation.owner == owner)
-    return sum((one.usage for one in own), Usage())
+def _usages(entries: Iterable[Entry], owners: Collection[str], now: datetime) -> Mapping[str, Usage]:
+    """What each of the owners has."""
+    usages = dict.fromkeys(owners, Usage())
+    for entry in live(entries, now) if owners else ():
+        owner = entry.reservation.owner
+        if owner in usages:
+            usages[owner] += entry.usage
+    return usages

@@ -11,8 +11,9 @@ from slotcar.flow_match import FlowMatch
 from slotcar.path.flow import flow_matches, pairs_of
 from slotcar.path.model import Path
 from slotcar.policy.errors import FlowTaken
+from slotcar.policy.open_flows import OpenFlows
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import EPOCH, Window, common_windows, to_us
+from slotcar.timebase import EPOCH, Window, to_us
 from slotcar.vocabulary import Direction
 
 
@@ -82,26 +83,50 @@ class FlowClaim:
         )
 
 
-def check_flows(own: FlowClaim, others: Iterable[FlowClaim], now: datetime, *, name_other: bool) -> None:
-    """
+def check_flows(own: Sequence[FlowClaim], others: Iterable[FlowClaim], now: datetime, *, name_other: bool) -> None:
+    """All claims are gone through once in the order of time, so that it costs what they are, and not what pairs they make.
+
     Args:
+        own: what is asked about: these are compared with each other, too.
         others: claims of any owners; those of the same owner are passed over.
         name_other: whether the caller may know whose reservation it is.
 
     Raises:
-        FlowTaken: some packet would match both at some instant from `now` on; windows are half-open.
+        FlowTaken: some packet would match one of `own` and a claim of another owner at some instant from `now` on; windows
+        are half-open. It names the first conflict in time.
     """
-    matches = own.matches
-    for other in others:
-        if other.reservation.owner == own.reservation.owner:
-            continue
-        match = next((one for one in matches if any(one.overlaps(theirs) for theirs in other.matches)), None)
-        if match is None:
-            continue
-        common = common_windows(own.windows, other.windows)
-        if any(window.end > now for window in common):
-            name = "/".join(other.reservation.key) if name_other else ""
-            raise FlowTaken("/".join(own.reservation.key), _words(match), name)
+    pairs = {match.pair for claim in own for match in claim.matches}
+    claims = [(claim, True) for claim in own] + [(claim, False) for claim in others]
+    edges: list[tuple[datetime, bool, int]] = []
+    matches: dict[int, list[FlowMatch]] = {}
+    for number, (claim, _) in enumerate(claims):
+        matches[number] = [match for match in claim.matches if match.pair in pairs]
+        coming = [window for window in claim.windows if window.end > now] if matches[number] else ()
+        edges += [edge for window in coming for edge in ((window.start, True, number), (window.end, False, number))]
+    open_now, open_own = OpenFlows(), OpenFlows()
+    for _, starts, number in sorted(edges):  # ends come before starts: windows are half-open
+        claim, is_own = claims[number]
+        owner = claim.reservation.owner
+        for match in matches[number]:
+            if not starts:
+                open_now.close(match, owner, number)
+                open_own.close(match, owner, number)
+                continue
+            taken = (open_now if is_own else open_own).other_than(match, owner)
+            if taken is not None:
+                mine, theirs = (number, taken) if is_own else (taken, number)
+                raise _flow_taken(claims[mine][0], claims[theirs][0], name_other=name_other)
+            open_now.open(match, owner, number)
+            if is_own:
+                open_own.open(match, owner, number)
+
+
+def _flow_taken(own: FlowClaim, other: FlowClaim, *, name_other: bool) -> FlowTaken:
+    theirs = other.matches
+    match = next(one for one in own.matches if any(one.overlaps(other) for other in theirs))
+    return FlowTaken(
+        "/".join(own.reservation.key), _words(match), "/".join(other.reservation.key) if name_other else ""
+    )
 
 
 def _words(match: FlowMatch) -> str:

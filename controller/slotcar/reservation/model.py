@@ -335,6 +335,11 @@ class Reservation(ReservationFields[Slot]):
         return (self.owner, self.name)
 
     @property
+    def group_key(self) -> tuple[str, str] | None:
+        """Owner and name of the group that it is a member of."""
+        return None if self.together is None else (self.owner, self.together.group)
+
+    @property
     def start(self) -> datetime:
         return self.slots[0].start
 

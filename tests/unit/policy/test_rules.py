@@ -205,6 +205,6 @@ def test_a_volume_has_its_packets_up_to_its_deadline_wherever_its_profile_lies(a
     claims = [FlowClaim(one, (PATH,)) for one in (fixed, early)]
     if taken:
         with pytest.raises(FlowTaken):
-            check_flows(claims[0], claims[1:], T0, name_other=True)
+            check_flows(claims[:1], claims[1:], T0, name_other=True)
     else:
-        check_flows(claims[0], claims[1:], T0, name_other=True)
+        check_flows(claims[:1], claims[1:], T0, name_other=True)

@@ -1,0 +1,81 @@
+"""A plan costs what is in it: twice as many reservations make twice as many calls, and not four times as many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from slotcar.admission import SlotTables, capacities
+from slotcar.ledger.model import Entry
+from slotcar.planning.matching import Scope, match
+from slotcar.planning.offline import entries_of
+from slotcar.planning.plan import Plan, make_plan
+from slotcar.policy.policy import Policy
+from slotcar.policy.quotas import Quota
+from slotcar.reservation.model import Endpoint, Membership, Reservation
+from tests.support.calls import calls_of
+from tests.support.networks import line_network
+from tests.support.requests import T0, reservation
+
+NETWORK = line_network()
+POLICY = Policy(quota=Quota(reservations=1_000_000))
+SIZES = 1_000, 2_000
+#: What grows with the number of digits alone, such as a sort, stays below this.
+MOST_GROWTH = 2.2
+
+
+def one_owner(number: int) -> Reservation:
+    return reservation(f"n{number}", 10, number, number + 5)
+
+
+def an_owner_each(number: int) -> Reservation:
+    port = Endpoint(host="dst", port=5000 + number)
+    return reservation(f"n{number}", 10, number, number + 5, owner=f"o{number}", destination=port)
+
+
+def at_once(number: int) -> Reservation:
+    return reservation(
+        f"n{number}", 10, 0, 5, owner=f"o{number % 7}", destination=Endpoint(host="dst", port=5000 + number)
+    )
+
+
+def groups(number: int) -> Reservation:
+    port = Endpoint(host="dst", port=5000 + number)
+    return reservation(
+        f"g{number // 2}.m{number}",
+        10,
+        number,
+        number + 5,
+        destination=port,
+        together=Membership(group=f"g{number // 2}"),
+    )
+
+
+def planned(wanted: list[Reservation], current: tuple[Entry, ...] = ()) -> Plan:
+    scope, tables = Scope("set", frozenset(one.owner for one in wanted)), SlotTables(capacities(NETWORK))
+    for entry in current:
+        tables.add(entry.demands, entry.reservation.slots)
+    return make_plan(
+        match(wanted, current, scope, T0), current, tables, NETWORK,
+        now=T0, sequence=0, scope=scope, policy=POLICY, names_others=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [one_owner, an_owner_each, at_once, groups], ids=lambda kind: kind.__name__)
+def test_a_plan_of_twice_as_many_makes_twice_as_many_calls(kind: Callable[[int], Reservation]) -> None:
+    planned([kind(0)])  # what is compiled, or looked up, at its first use
+    wanted = {size: [kind(number) for number in range(size)] for size in SIZES}
+    small, large = (calls_of(lambda size=size: planned(wanted[size])) for size in SIZES)
+    assert large < MOST_GROWTH * small, f"{large / small:.2f} times as many calls"
+
+
+def test_a_plan_beside_twice_as_many_of_others_makes_twice_as_many_calls() -> None:
+    def others(size: int) -> tuple[Entry, ...]:
+        listed = [reservation(f"n{number}", 10, number, number + 1, owner=f"o{number}") for number in range(size)]
+        return entries_of(listed, NETWORK, T0)
+
+    wanted = {size: [an_owner_each(number + 5_000) for number in range(size)] for size in SIZES}
+    current = {size: others(size) for size in SIZES}
+    small, large = (calls_of(lambda size=size: planned(wanted[size], current[size])) for size in SIZES)
+    assert large < MOST_GROWTH * small, f"{large / small:.2f} times as many calls"
