@@ -10,8 +10,8 @@ from slotcar.network.model import Device
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.linux_tc.build import objects_of
 from slotcar.platforms.linux_tc.change import change_lines
-from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, HfscRoot, Root, Tc
-from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, classes_and_filters, read
+from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, Filter, HfscRoot, Root, Tc
+from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, TAKES, classes_and_filters, read
 from slotcar.platforms.linux_tc.stored import read_lines
 from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
 from slotcar.platforms.options import marking_of
@@ -49,7 +49,7 @@ class LinuxTc:
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """
         Raises:
-            Unrenderable: a root qdisc or an ingress qdisc of somebody else's is in the way.
+            Unrenderable: a root qdisc or an ingress qdisc of somebody else's is in the way, or a filter takes every packet.
         """
         old, new, shared = _tc(before), _tc(after), _shared(before)
         _check_clear(before, new)
@@ -68,10 +68,16 @@ def _shared(running: Configuration) -> tuple[str, ...]:
 
 
 def _check_clear(before: Configuration, after: Tc) -> None:
-    """Slotcar never takes another's root qdisc away (docs/design.md rule 6)."""
+    """Slotcar never takes another's root qdisc away (docs/design.md rule 6), and puts no filter where no packet comes."""
     wanted = {one.device for one in after.objects if isinstance(one, Clsact | Root | HfscRoot | EtsRoot)}
+    hooks = {f"{one.device} {one.hook}" for one in after.objects if isinstance(one, Filter)}
     for note in before.foreign:
         name, _, what = note.partition(": ")
+        if what.endswith(TAKES) and name in hooks:
+            raise Unrenderable(
+                f"{before.device} {name}: `{what.removesuffix(TAKES)}`{TAKES} before Slotcar's filters are asked;"
+                " give it a higher preference or let it end with `continue`, or leave this interface out of the inventory"
+            )
         if "qdisc" in what and name in wanted:
             raise Unrenderable(
                 f"{before.device}: {name} carries {what}, which is not Slotcar's;"

@@ -3,7 +3,6 @@ because iproute2 6.1 prints no JSON for HTB's classes and leaves a policer's rat
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from slotcar.network.model import Device
 from slotcar.platforms.linux_tc import numbers
 from slotcar.platforms.linux_tc.facts import MARK_DENOMINATOR
+from slotcar.platforms.linux_tc.listing import queues_in, sections_in
 from slotcar.platforms.linux_tc.objects import (
     FIRST_PREFERENCE,
     LAST_PREFERENCE,
@@ -45,10 +45,9 @@ from slotcar.texts import BLANKS, lines_of
 QDISCS = "tc -j -d qdisc show"
 #: The note of a clsact that nothing of Slotcar's stands beside.
 CLSACT_NOTE = "a clsact that was there"
-#: iproute2 6.1 forgets the quotes here.
-_BARE_DEFAULT = re.compile(r'"options":\{default ([0-9a-f]+) *\}')
-#: What a device has when nobody configured it.
-KERNEL_ROOTS = ("noqueue", "pfifo_fast", "fq_codel", "mq", "pfifo", "fq")
+#: The handle of a root that nobody configured: the kernel puts it there as `net.core.default_qdisc` says, lets nobody take
+#: it away, and puts it back by itself.
+_OF_THE_KERNEL = "0:"
 HOOKS = ("ingress", "egress")
 #: Printed between the sections of a batch: an interface that every kernel has.
 SEPARATOR = "qdisc show dev lo"
@@ -62,6 +61,11 @@ _HFSC = re.compile(
 )
 _CURVE = re.compile(r" (sc|rt|ls|ul) m1 (\S+) d (\S+) m2 (\S+)")
 _FILTER = re.compile(r"^filter protocol (\S+) pref (\d+) (\S+) chain 0 handle (0x[0-9a-f]+)(?: classid (\S+))?")
+_MATCHALL = re.compile(r"^filter protocol (?:all|ip) pref (\d+) matchall chain 0 ")
+#: Actions after which no further filter is asked.
+_ENDS = re.compile(r"\bgact action (?:pass|drop|trap)\b|\bmirred \((?:Egress|Ingress) Redirect ")
+#: How a note ends of an operator's filter that takes every packet first.
+TAKES = " takes every packet"
 _POLICE = re.compile(r"police 0x\w+ rate (\S+) burst (\S+) mtu \S+ action (\w+)(?:/(\w+))?")
 _PEDIT_KEY = re.compile(r"key #0\s+at ipv4\+0: val (\w+) mask (\w+)")
 _STEER = re.compile(rf"skbedit\s+priority {ROOT}(\w+) pipe")
@@ -88,21 +92,23 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
     foreign: list[str] = []
     clsacts: list[str] = []
     try:
-        for qdisc in json.loads(_BARE_DEFAULT.sub(r'"options":{"default":"\1"}', qdiscs)):
-            if qdisc and qdisc.get("dev") in device.interfaces:
-                if qdisc["kind"] == "clsact":
-                    clsacts.append(qdisc["dev"])
-                else:
-                    _qdisc(qdisc, device, owned, foreign)
+        for qdisc in queues_in(qdiscs, device.interfaces):
+            if qdisc["kind"] == "clsact":
+                clsacts.append(qdisc["dev"])
+            else:
+                _qdisc(qdisc, device, owned, foreign)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
             f"{device.name}: `{QDISCS}` gave something that is not a list of queues: {qdiscs.strip()[:120]}"
         ) from problem
     rooted = {one.device for one in owned if isinstance(one, Root | HfscRoot | EtsRoot)}
-    sections = _sections(listing)
     wanted = 3 * len(device.interfaces)
-    if len(sections) != wanted:
-        raise Unreadable(f"{device.name}: tc showed {len(sections)} lists and not {wanted}: {listing.strip()[:120]}")
+    try:
+        sections = sections_in(listing, wanted)
+    except ValueError as count:
+        raise Unreadable(
+            f"{device.name}: tc showed {count} lists and not {wanted}: {listing.strip()[:120]}"
+        ) from count
     for number, name in enumerate(sorted(device.interfaces)):
         classes, *filters = sections[3 * number : 3 * number + 3]
         owned += _classes(name, classes)
@@ -110,7 +116,7 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
             for block in _blocks(lines):
                 filter_ = _filter(name, hook, block)
                 if filter_ is None or (name not in rooted and not _is_own_form(filter_)):
-                    foreign.append(f"{name} {hook}: {block[0].strip()}")
+                    foreign.append(f"{name} {hook}: {block[0].strip()}{TAKES if _takes_all(block) else ''}")
                 else:
                     owned.append(filter_)
     # It has no handle of its own: Slotcar's is one beside what has Slotcar's marks.
@@ -125,21 +131,8 @@ def _is_own_form(one: Filter) -> bool:
     return bool(one.actions or one.classid) and not any(isinstance(action, Other) for action in one.actions)
 
 
-def _sections(listing: str) -> list[list[str]]:
-    """Each separator closes a section, be it empty."""
-    sections: list[list[str]] = []
-    current: list[str] = []
-    for line in lines_of(listing):
-        if line.startswith("qdisc "):
-            sections.append(current)
-            current = []
-        else:
-            current.append(line)
-    return sections
-
-
 def _qdisc(qdisc: dict[str, Any], device: Device, owned: list[TcObject], foreign: list[str]) -> None:
-    name, kind, handle, options = qdisc["dev"], qdisc["kind"], qdisc["handle"], qdisc["options"]
+    name, kind, handle, options = qdisc["dev"], qdisc["kind"], qdisc["handle"], qdisc.get("options", {})
     bandwidth_bps = numbers.rate_down(device.interfaces[name].capacity_bps)
     if kind == "ingress":
         foreign.append(f"{name}: an ingress qdisc, where clsact is needed")
@@ -147,7 +140,7 @@ def _qdisc(qdisc: dict[str, Any], device: Device, owned: list[TcObject], foreign
         root = _root(name, kind, qdisc) if handle == ROOT else None
         if root is not None:
             owned.append(root)
-        elif not (handle == "0:" and kind in KERNEL_ROOTS):
+        elif handle != _OF_THE_KERNEL:
             foreign.append(f"{name}: the root qdisc {kind} {handle}")
     else:
         minor = str(qdisc.get("parent")).removeprefix(ROOT)
@@ -157,7 +150,7 @@ def _qdisc(qdisc: dict[str, Any], device: Device, owned: list[TcObject], foreign
 
 def _root(name: str, kind: str, qdisc: dict[str, Any]) -> TcObject | None:
     """The root, or None where it is of a kind that Slotcar never makes."""
-    options, overhead = qdisc["options"], qdisc.get("stab", {}).get("overhead", 0)
+    options, overhead = qdisc.get("options", {}), qdisc.get("stab", {}).get("overhead", 0)
     if kind == "htb":
         return Root(name)
     if kind == "hfsc":
@@ -245,6 +238,12 @@ def _filter(name: str, hook: str, block: Sequence[str]) -> Filter | None:
     head, _, tail = body.partition("action order")
     actions = tuple(action for part in tail.split("action order") for action in _action(part)) if tail else ()
     return Filter(name, hook, preference, int(match[4], 16), _keys(head), actions, match[5] or "")
+
+
+def _takes_all(block: Sequence[str]) -> bool:
+    """Whether no packet gets past an operator's filter to Slotcar's: it matches all, stands before, and ends the search."""
+    match = _MATCHALL.match(block[0])
+    return match is not None and int(match[1]) < FIRST_PREFERENCE and any(map(_ENDS.search, block[1:]))
 
 
 _KEYS = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")

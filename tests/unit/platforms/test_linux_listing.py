@@ -1,0 +1,170 @@
+"""What tc prints of interfaces that are not ours stops no reading, and what makes ours without effect is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slotcar.intent import intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
+from slotcar.platforms.linux_tc.listing import queues_in, sections_in
+
+LAB = Path(__file__).parents[3] / "inventories" / "lab"
+NAME = "lbnl-edge"
+LO = '{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt":2,"options":{}}'
+CLSACT = '{"kind":"clsact","handle":"ffff:","dev":"eth1","parent":"ffff:fff1","options":{}}'
+
+
+@pytest.fixture(scope="module")
+def device() -> Device:
+    return load_network(LAB).devices[NAME]
+
+
+@pytest.fixture(scope="module")
+def wanted(device: Device) -> Configuration:
+    return renderer_of(device).configuration(intents_at((), load_network(LAB))[NAME], device)
+
+
+def root(name: str, kind: str = "mq", handle: str = "0:") -> str:
+    return f'{{"kind":"{kind}","handle":"{handle}","dev":"{name}","root":true,"options":{{}}}}'
+
+
+def queues(device: Device, *others: str, eth1: str = "", before: str = "") -> str:
+    own = [eth1 or root("eth1"), *(root(name) for name in device.interfaces if name != "eth1")]
+    return before + "[" + ",".join((LO, *others, *own)) + "]"
+
+
+def read(
+    device: Device, text: str, ingress: str = "", closing: str = "qdisc noqueue 0: dev lo root refcnt 2 \n"
+) -> Configuration:
+    listing = ""
+    for name in sorted(device.interfaces):
+        for kind in ("class", "ingress", "egress"):
+            listing += (ingress if (name, kind) == ("eth1", "ingress") else "") + closing
+    question, of_classes = renderer_of(device).readback_commands(device)
+    return renderer_of(device).running({question: text, of_classes: listing}, device)
+
+
+# -- odd versions ------------------------------------------------------------------------------------------------------
+
+MULTIQ = '{"kind":"multiq","handle":"8001:","dev":"wlan0","root":true,"refcnt":5,"options":{bands 4/4 }}'
+ODD = [
+    MULTIQ,
+    '{"kind":"hfsc","handle":"1:","dev":"wan9","root":true,"refcnt":2,"options":{default 0x10 }}',
+    '{"kind":"skbprio","handle":"8002:","dev":"wan9","root":true,"options":{limit 64 }}',
+    '{"kind":"quite_new","dev":"wan9"}',
+    '{"kind":"quite_new","handle":"1:","dev":"wan9","root":true,"options":{"a":[1,{"kind":2}]}, extra words, "z": nan}',
+    '{"kind":"plug","handle":"1:","dev":"a \\"quoted\\" name","root":true,"options":{limit 3Kb}}',
+    "{}",
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_odd_of_another_interface_stops_no_reading(odd: str, device: Device, wanted: Configuration) -> None:
+    plain = read(device, queues(device))
+    for text in (
+        queues(device, odd),
+        queues(device, odd, MULTIQ),
+        queues(device, odd, before="RTNETLINK answers: no\n"),
+    ):
+        assert read(device, text) == plain
+        assert not renderer_of(device).change(read(device, text), wanted, device).empty
+
+
+def test_a_key_that_is_missing_of_our_own_interface_is_none(device: Device) -> None:
+    bare = '{"kind":"noqueue","handle":"0:","dev":"eth1","root":true}'
+    assert read(device, queues(device, eth1=bare)).foreign == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'Object "qdisc" is unknown, try "tc help".',
+        "[1]",
+        '[{"kind":"htb","handle":"51c0:","dev":"eth1","root":true,"options":{r2q 10}}]',
+        '[{"kind":"htb","handle":"51c0:","root":true,"options":{r2q 10}}]',
+    ],
+)
+def test_what_cannot_be_read_of_our_own_is_said(text: str, device: Device) -> None:
+    with pytest.raises(Unreadable, match="not a list of queues"):
+        read(device, text)
+
+
+def test_more_queues_of_lo_are_no_more_sections(device: Device) -> None:
+    closing = (
+        "qdisc prio 1: dev lo root refcnt 2 bands 3\n Sent 0 bytes\nqdisc clsact ffff: dev lo parent ffff:fff1 \n"
+    )
+    ingress = "filter protocol ip pref 10 u32 chain 0 fh 800::800 order 2048 key ht 800\n"
+    expected = read(device, queues(device, CLSACT), ingress)
+    assert expected.foreign
+    assert read(device, queues(device, CLSACT), ingress, closing).foreign == expected.foreign
+
+
+@pytest.mark.parametrize("text", ["", "qdisc noqueue 0: dev lo\n" * 5, "Cannot find device\n"])
+def test_a_listing_that_is_cut_off_is_said(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^[05]$"):
+        sections_in(text, 6)
+
+
+def test_only_what_is_asked_for_is_given() -> None:
+    text = f"[{LO},{MULTIQ},{root('eth1')},{root('eth2')}]"
+    assert [one["dev"] for one in queues_in(text, {"eth1"})] == ["eth1"]
+
+
+# -- without effect ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["cake", "sfq", "fq_pie", "fq_codel", "noqueue", "one_to_come"])
+def test_a_root_of_the_kernels_own_is_no_hindrance_whatever_its_kind(
+    kind: str, device: Device, wanted: Configuration
+) -> None:
+    before = read(device, queues(device, eth1=root("eth1", kind)))
+    assert before.foreign == ()
+    assert not renderer_of(device).change(before, wanted, device).empty
+
+
+@pytest.mark.parametrize("kind", ["cake", "fq_codel", "mq"])
+def test_a_root_that_somebody_made_is_refused(kind: str, device: Device, wanted: Configuration) -> None:
+    before = read(device, queues(device, eth1=root("eth1", kind, "8001:")))
+    with pytest.raises(Unrenderable, match=f"eth1 carries the root qdisc {kind} 8001:"):
+        renderer_of(device).change(before, wanted, device)
+
+
+def matchall(preference: int, action: str, protocol: str = "all") -> str:
+    head = f"filter protocol {protocol} pref {preference} matchall chain 0 "
+    return f"{head}\n{head}handle 0x1 \n  not_in_hw\n\taction order 1: {action}\n\t index 1 ref 1 bind 1\n"
+
+
+@pytest.mark.parametrize(
+    "action", ["gact action pass", "gact action drop", "mirred (Egress Redirect to device ifb0) stolen"]
+)
+def test_a_filter_that_takes_every_packet_first_is_refused(action: str, device: Device, wanted: Configuration) -> None:
+    before = read(device, queues(device, CLSACT), matchall(10, action))
+    words = (
+        "eth1 ingress: `filter protocol all pref 10 matchall chain 0 handle 0x1` takes every packet before Slotcar's"
+    )
+    with pytest.raises(Unrenderable, match=words):
+        renderer_of(device).change(before, wanted, device)
+    nothing = renderer_of(device).stored((), device)
+    renderer_of(device).change(before, nothing, device)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        matchall(10, "gact action pipe"),
+        matchall(10, "gact action continue"),
+        matchall(10, "mirred (Egress Mirror to device ifb0) pipe"),
+        matchall(30_000, "gact action drop"),
+        matchall(10, "gact action drop", "ipv6"),
+        matchall(10, "gact action drop").replace("matchall", "flower"),
+    ],
+)
+def test_a_filter_that_lets_packets_on_is_no_hindrance(block: str, device: Device, wanted: Configuration) -> None:
+    before = read(device, queues(device, CLSACT), block)
+    assert not renderer_of(device).change(before, wanted, device).empty
+    assert not before.foreign[0].endswith("takes every packet")
