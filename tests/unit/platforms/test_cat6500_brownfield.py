@@ -85,6 +85,7 @@ def test_nothing_of_an_operators_is_named_in_a_change_or_on_the_way_out() -> Non
         ("interface GigabitEthernet2/1", " priority-queue cos-map 1 4 5", "GigabitEthernet2/1 has `priority-queue"),
         ("interface GigabitEthernet1/2", " mls qos trust cos", "GigabitEthernet1/2 has `mls qos trust cos`"),
         ("interface GigabitEthernet1/2", " mls qos vlan-based", "GigabitEthernet1/2 has `mls qos vlan-based`"),
+        ("interface GigabitEthernet1/2", " no mls qos", "GigabitEthernet1/2 has `no mls qos`"),
         ("mls qos map dscp-cos  10 11 to 4", "", "mls qos map has `mls qos map dscp-cos 10 11 to 4`"),
     ],
 )
@@ -109,6 +110,15 @@ def test_a_switch_without_mls_qos_is_the_operators_to_prepare() -> None:
     device, configuration = wanted()
     running = read(OPERATORS.replace("\nmls qos\n", "\n"))
     with pytest.raises(Unrenderable, match=r"cern-lan: `mls qos` is not on; turning it on re-marks"):
+        renderer_of(device).change(running, configuration, device)
+
+
+def test_a_switch_that_only_queues_is_refused_because_nothing_would_be_policed() -> None:
+    device, configuration = wanted()
+    running = read(inserted(OPERATORS, "mls qos queueing-only"))
+    with pytest.raises(
+        Unrenderable, match="cern-lan: `mls qos queueing-only` is on, and nothing is policed or marked"
+    ):
         renderer_of(device).change(running, configuration, device)
 
 

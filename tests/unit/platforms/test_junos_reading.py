@@ -139,10 +139,16 @@ def test_a_reading_asks_for_no_secret(device: Device) -> None:
     assert marker == "get-config running "
     tree = parse(f"<{filter_text}", "filter")
     names = [one.name for one in tree.children]
-    assert names == ["apply-groups", "groups", "class-of-service", "firewall", "interfaces"]
-    interface = tree.first("interfaces", "interface")
-    assert interface is not None
-    assert {one.name for one in interface.children} == {"name", "apply-groups", "per-unit-scheduler", "unit"}
+    applied = {"apply-groups", "apply-groups-except"}
+    assert names == ["apply-groups", "apply-groups-except", "groups", "class-of-service", "firewall", "interfaces"]
+    for kind, more in (("interface", set()), ("interface-range", {"member", "member-range"})):
+        interface = tree.first("interfaces", kind)
+        assert interface is not None
+        assert {one.name for one in interface.children} == {"name", *applied, "per-unit-scheduler", "unit", *more}
+        inet = interface.first("unit", "family", "inet")
+        assert inet is not None
+        assert {one.name for one in inet.children} == {"filter", "address", *applied}
+        assert [one.name for one in (inet.first("address") or inet).children] == ["name"]
 
 
 def test_what_somebody_deactivated_is_put_in_force_again(device: Device) -> None:

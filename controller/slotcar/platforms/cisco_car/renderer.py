@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 
@@ -9,7 +10,7 @@ from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, approximations, owned_of
 from slotcar.platforms.cisco_car.change import change_lines
-from slotcar.platforms.cisco_car.running import owned_in
+from slotcar.platforms.cisco_car.running import TAKES, owned_in
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.renderer import Built, IosRenderer
 from slotcar.platforms.model import Unrenderable
@@ -20,10 +21,12 @@ def _build(intent: QosIntent, device: Device) -> Built:
 
 
 def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
-    """Slotcar never takes another's queueing away, nor a list that has a number of its own range.
+    """Slotcar never takes another's queueing away, nor a list that has a number of its own range, and adds no lines that no
+    packet reaches.
 
     Raises:
-        Unrenderable: an interface's output is served in an operator's way, or an operator's list has a wanted number.
+        Unrenderable: an interface's output is served in an operator's way, an operator's list has a wanted number, or an
+            operator's `rate-limit` takes the packets.
     """
     options = {"access-list": "first_flow_acl", OWNS_PRECEDENCES: "first_precedence_acl"}
     wanted = {f"access-list {name}" for name in after.lists}
@@ -41,8 +44,16 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
                 f"{device}: {name} has {what}, which is not Slotcar's;"
                 " take it away, or leave this interface out of the inventory"
             )
+        if (match := _TAKING.match(note)) and match["name"] in after.interfaces:
+            limits = [one for one in after.interfaces[match["name"]].rate_limits if one.way == "input"]
+            if len(limits) > int(match["ours"]):
+                raise Unrenderable(
+                    f"{device} {match['name']}: `{match['line']}` takes packets before Slotcar's lines are asked; let it"
+                    " end with `continue`, name an access list in it, or leave this interface out of the inventory"
+                )
 
 
+_TAKING = re.compile(rf"^(?P<name>\S+): {TAKES}`(?P<line>.+)` behind (?P<ours>\d+) of Slotcar's$")
 RENDERER = IosRenderer(
     "cisco-car", _build, owned_in, _check_clear, change_lines, read_own=partial(owned_in, all_ours=True)
 )

@@ -8,7 +8,7 @@ operator's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from slotcar.network.model import Device
@@ -25,6 +25,9 @@ from slotcar.texts import words_of
 QOS = "mls qos"
 _POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}[^ ]+) (.+)$")
 _MAP = re.compile(r"^mls qos map (dscp-cos|policed-dscp (?:normal-burst|max-burst)) ([\d ]+?) to (\d+)$")
+#: Of a port: policies are the VLAN's, or none. Of the switch: it polices and marks nothing.
+_WITHOUT_EFFECT = ("mls qos vlan-based", "no mls qos")
+QUEUEING_ONLY = "mls qos queueing-only"
 _QUEUEING = ("wrr-queue ", "priority-queue cos-map ")
 #: What IOS gives a port before it is told otherwise, and does not print (12.1E guide, table 31-2).
 _DEFAULTS = {
@@ -59,9 +62,14 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
                 ios.maps.update(others)
             elif others:
                 foreign.append(f"{OWNS_MAPS}: `{node.line}`")
-    if QOS not in (node.line for node in nodes):
-        foreign.append(f"{QOS}: is not on")
-    return ios, tuple(foreign)
+    return ios, (*foreign, *_of_the_switch({node.line for node in nodes}))
+
+
+def _of_the_switch(lines: set[str]) -> Iterator[str]:
+    if QOS not in lines:
+        yield f"{QOS}: is not on"
+    if QUEUEING_ONLY in lines:
+        yield f"{QUEUEING_ONLY}: is on"
 
 
 def map_entries(line: str) -> Maps:
@@ -80,7 +88,7 @@ def _port(name: str, node: Node, ios: Ios, owned: bool, device: Device) -> tuple
         for line in lines
         if line.startswith("service-policy input ") and not line.startswith(f"service-policy input {PREFIX}")
     ]
-    in_the_way += [line for line in lines if line == "mls qos vlan-based"]
+    in_the_way += [line for line in lines if line in _WITHOUT_EFFECT]
     one = ios.interfaces.get(name, Interface(name))
     if owned:
         wrr = wrr_of(queueing, port_type(device, name).name) if queueing else None
@@ -139,6 +147,8 @@ def check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
                 f"{device}: `{QOS}` {what}; turning it on re-marks the traffic of every port that is not trusted,"
                 " so it is the operator's to do"
             )
+        if place == QUEUEING_ONLY and after.objects():
+            raise Unrenderable(f"{device}: `{QUEUEING_ONLY}` {what}, and nothing is policed or marked; take it away")
         if place in after.interfaces or (place == OWNS_MAPS and after.maps):
             raise Unrenderable(
                 f"{device}: {place} has {what}, which is not Slotcar's; take it away, or leave"

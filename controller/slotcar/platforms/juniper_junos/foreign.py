@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from slotcar.network.model import Device
+from slotcar.platforms.juniper_junos.deactivated import check_active, deactivated_in
 from slotcar.platforms.juniper_junos.document import entries, label_of, port_and_unit
 from slotcar.platforms.juniper_junos.egress import schedules_units
 from slotcar.platforms.juniper_junos.facts import JunosOptions
+from slotcar.platforms.juniper_junos.inherited import at, groups_at, in_force, ranges_with
 from slotcar.platforms.juniper_junos.limits import MOST_CLASSES
 from slotcar.platforms.juniper_junos.objects import PREFIX
 from slotcar.platforms.juniper_junos.running import name_in, units_in
@@ -36,7 +38,14 @@ def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
     """Statements of an operator's, each as "WHERE: `statement`", with what is wrong about it behind."""
     if root is None:
         return ()
-    return tuple(dict.fromkeys((*_classes(root, device), *_of_interfaces(root, device), *_of_groups(root, device))))
+    notes = (
+        *deactivated_in(root, device),
+        *_classes(in_force(root), device),
+        *_classes_of_groups(root, device),
+        *_of_interfaces(root, device),
+        *_inherited(root, device),
+    )
+    return tuple(dict.fromkeys(notes))
 
 
 def _classes(root: Node, device: Device) -> Iterator[str]:
@@ -61,7 +70,7 @@ def _of_interfaces(root: Node, device: Device) -> Iterator[str]:
         port, unit = port_and_unit(name, device.name)
         yield from _filters(root, device, name)
         yield from _service(root, name, port, unit)
-        if schedules_units(device, port) and not _has_units_scheduler(root, port):
+        if schedules_units(device, port) and not _schedules_by_unit(root, port):
             yield f"{name}: `per-unit-scheduler` is missing at {port}, which has other units than 0 in the inventory"
 
 
@@ -69,15 +78,15 @@ def _filters(root: Node, device: Device, name: str) -> Iterator[str]:
     wanted = options_of(device, JunosOptions).of_interface("input_filter", name)
     port, unit = port_and_unit(name, device.name)
     attached = list(_attached(root))
-    filters_here = [filter_name for at, filter_name in attached if at == f"{port}.{unit}"]
+    filters_here = [filter_name for where, filter_name in attached if where == f"{port}.{unit}"]
     for filter_name in filters_here:
         if not filter_name.startswith(PREFIX) and filter_name != wanted:
             yield f"{name}: `{_FILTER}{filter_name}`"
     if wanted and wanted not in filters_here:
         yield f"{name}: `{_FILTER}{wanted}` is not there, and `input_filter` says that it is"
-    for at, filter_name in attached:
-        if wanted and filter_name == wanted and at != f"{port}.{unit}":
-            yield f"{name}: `{_FILTER}{wanted}` is attached to {at}, too, which Slotcar's term would police"
+    for where, filter_name in attached:
+        if wanted and filter_name == wanted and where != f"{port}.{unit}":
+            yield f"{name}: `{_FILTER}{wanted}` is attached to {where}, too, which Slotcar's term would police"
 
 
 def _attached(root: Node) -> Iterator[tuple[str, str]]:
@@ -95,7 +104,7 @@ def _service(root: Node, name: str, port: str, unit: int) -> Iterator[str]:
     """What serves or marks the interface, written for it or for names that it matches."""
     holder = root.first("class-of-service", "interfaces") or Node("", "")
     for one in holder.all("interface"):
-        if not fnmatchcase(port, one.text_of("name")):
+        if not fnmatchcase(port, one.text_of("name")) or (one.inactive and one.text_of("name") != port):
             continue
         units = [other for other in one.all("unit") if fnmatchcase(str(unit), other.text_of("name"))]
         for node in (one, *units):
@@ -114,46 +123,56 @@ def _not_ours(node: Node) -> Iterator[str]:
                 yield f"{one.name} {inner.name} {name_or_rate}".strip()
 
 
-def _has_units_scheduler(root: Node, port: str) -> bool:
-    holder = root.first("interfaces") or Node("", "")
-    ports = [one for one in holder.all("interface") if one.text_of("name") == port]
-    return any(one.name == "per-unit-scheduler" and not one.inactive for node in ports for one in node.children)
+def _schedules_by_unit(root: Node, port: str) -> bool:
+    """Whether `per-unit-scheduler` is in force at a port, by itself, by a range or by a group."""
+    path = (("interfaces", ""), ("interface", port))
+    sources = (in_force(root), *groups_at(root, path))
+    return any(one.first("per-unit-scheduler") is not None for source in sources for one in at(source, path))
 
 
-# -- groups ------------------------------------------------------------------------------------------------------------
+# -- inherited ---------------------------------------------------------------------------------------------------------
 
 
-def _of_groups(root: Node, device: Device) -> Iterator[str]:
-    """Filters and class of service that interfaces inherit: Slotcar's statement would take the place of the group's."""
-    applied = set(_applied(root))
-    for group in root.all("groups"):
-        if group.text_of("name") not in applied:
-            continue
-        inherited = group.holding(_without_signs(one) for one in group.children)
-        for name in device.interfaces:
-            port, unit = port_and_unit(name, device.name)
-            filters = [
-                f"{_FILTER}{filter_name}"
-                for at, filter_name in _attached(inherited)
-                if fnmatchcase(f"{port}.{unit}", at) and not filter_name.startswith(PREFIX)
-            ]
-            notes = [note.partition("`")[2].rstrip("`") for note in _service(inherited, name, port, unit)]
-            for statement in (*filters, *notes):
-                yield f"{name}: `{statement}` of the group {group.text_of('name')}"
+def _classes_of_groups(root: Node, device: Device) -> Iterator[str]:
+    for group in groups_at(root, (("class-of-service", ""), ("forwarding-classes", ""))):
+        yield from (f"{note} of the group {group.text_of('name')}" for note in _classes(group, device))
 
 
-def _applied(node: Node) -> Iterator[str]:
-    for one in node.children:
-        if one.name == "apply-groups":
-            yield one.text
-        elif one.name != "groups":
-            yield from _applied(one)
+def _inherited(root: Node, device: Device) -> Iterator[str]:
+    """Filters and class of service that interfaces get from groups and ranges: Slotcar's statement would take their place,
+    or theirs would come into it."""
+    for name in device.interfaces:
+        port, unit = port_and_unit(name, device.name)
+        for source, statement in (*_inherited_filters(root, port, unit), *_inherited_service(root, port, unit)):
+            yield f"{name}: `{statement}` of the {source}"
+        own = f"{PREFIX}IN-{label_of(name, device.name)}"
+        path = (("firewall", ""), ("family", ""), ("inet", ""), ("filter", own))
+        for group in groups_at(root, path):
+            for term in (term for one in at(group, path) for term in one.all("term")):
+                yield f"{name}: `filter {own} term {term.text_of('name')}` of the group {group.text_of('name')}"
 
 
-def _without_signs(node: Node) -> Node:
-    """The element with the names of a group's wildcards, `<ge-*>`, as patterns."""
-    text = node.text[1:-1] if node.name == "name" and node.text[:1] == "<" and node.text[-1:] == ">" else node.text
-    return Node(node.space, node.name, text, tuple(map(_without_signs, node.children)), inactive=node.inactive)
+def _inherited_filters(root: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
+    """Where an input filter comes from, and which it is."""
+    inner = (("unit", str(unit)), ("family", ""), ("inet", ""), ("filter", ""))
+    path = (("interfaces", ""), ("interface", port), *inner)
+    sources = [
+        *((f"interface-range {one.text_of('name')}", at(one, inner)) for one in ranges_with(root, port)),
+        *((f"group {one.text_of('name')}", at(one, path)) for one in groups_at(root, path)),
+    ]
+    for source, holders in sources:
+        for one in (one for holder in holders for one in holder.children):
+            filter_name = one.text_of("filter-name") or one.text
+            if one.name in ("input", "input-list", "input-chain") and not filter_name.startswith(PREFIX):
+                yield source, f"{_FILTER}{filter_name}"
+
+
+def _inherited_service(root: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
+    of_port = (("class-of-service", ""), ("interfaces", ""), ("interface", port))
+    for path in (of_port, (*of_port, ("unit", str(unit)))):
+        for group in groups_at(root, path):
+            for words in (words for one in at(group, path) for words in _not_ours(one)):
+                yield f"group {group.text_of('name')}", words
 
 
 # -- in the way --------------------------------------------------------------------------------------------------------
@@ -163,18 +182,19 @@ def check_clear(device: Device, foreign: Iterable[str], after: Node | None) -> N
     """Slotcar never takes another's statement away, and its own in the same place would.
 
     Raises:
-        Unrenderable: an operator's statement stands where one of `after` would go.
+        Unrenderable: an operator's statement stands where one of `after` would go, or what would hold it is deactivated.
     """
     wanted = set(_wanted(after, device))
     # The inventory may name unit 0 by the port alone.
     names = {"{}.{}".format(*port_and_unit(name, device.name)): name for name in device.interfaces}
     wanted |= {(names.get(where, where), aspect) for where, aspect in wanted}
+    check_active(device, foreign, after)
     for note in foreign:
         match = _NOTE.match(note)
         if match is None:
             continue
         where, what, more = match.group("where", "statement", "more")
-        if (where, _INPUT if what.startswith(_FILTER) else _SERVICE) in wanted:
+        if (where, _INPUT if what.startswith("filter ") else _SERVICE) in wanted:
             raise Unrenderable(
                 f"{device.name} {where}: `{what}`{more} is in the way of Slotcar's; {_advice(where, what, more)}"
             )

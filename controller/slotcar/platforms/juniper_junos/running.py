@@ -35,6 +35,7 @@ _WORDS = {
     "dscp": {"ef": "46", "af11": "10", "af12": "12", "af13": "14", "be": "0", "cs0": "0", "cs1": "8"},
     "protocol": {"6": "tcp", "17": "udp"},
 }
+_APPLIED = ("apply-groups", "apply-groups-except")
 #: Marks Slotcar's term in an operator's filter where others are asked before it: it differs from what is wanted.
 _MISPLACED = Node(SPACES["firewall"], "apply-macro", children=(Node(SPACES["firewall"], "name", "not-first"),))
 
@@ -42,13 +43,24 @@ _MISPLACED = Node(SPACES["firewall"], "apply-macro", children=(Node(SPACES["fire
 def question() -> str:
     """Filters, policers, class of service, and what is attached to interfaces, also by way of groups. No more: other parts
     of a configuration hold secrets, and a reading is kept in a file."""
-    firewall = _subtree("firewall", ("family/inet/filter", "policer", "three-color-policer"))
-    unit = ("unit/name", "unit/apply-groups", "unit/family/inet/filter")
-    of_interface = (f"interface/{one}" for one in ("name", "apply-groups", "per-unit-scheduler", *unit))
-    interfaces = _subtree("interfaces", ("apply-groups", *of_interface))
+    holders = ("", "family/", "family/inet/")
+    applied_there = (f"{holder}{one}" for holder in holders for one in _APPLIED)
+    firewall = _subtree("firewall", ("family/inet/filter", "policer", "three-color-policer", *applied_there))
+    # An address, so that `family inet` is there where it holds no filter, and may be deactivated.
+    applied_to_units = (f"unit/{holder}{one}" for holder in holders for one in _APPLIED)
+    unit = ("unit/name", "unit/family/inet/filter", "unit/family/inet/address/name", *applied_to_units)
+    of_interface = ("name", "per-unit-scheduler", *_APPLIED, *unit)
+    of_range = ("member", "member-range", *of_interface)
+    ports = (
+        f"{kind}/{one}"
+        for kind, parts in (("interface", of_interface), ("interface-range", of_range))
+        for one in parts
+    )
+    interfaces = _subtree("interfaces", (*_APPLIED, *ports))
     service = Node(SPACES["class-of-service"], "class-of-service")
-    groups = Node(ROOT, "groups", children=(Node(ROOT, "name"), service, interfaces))
-    subtrees = (Node(ROOT, "apply-groups"), groups, service, firewall, interfaces)
+    applied = tuple(Node(ROOT, name) for name in _APPLIED)
+    groups = Node(ROOT, "groups", children=(Node(ROOT, "name"), *applied, service, firewall, interfaces))
+    subtrees = (*applied, groups, service, firewall, interfaces)
     return get_config(Node(ROOT, "configuration", children=subtrees))
 
 
