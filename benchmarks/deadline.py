@@ -1,25 +1,29 @@
 """Volumes by a deadline: how much of a random workload is admitted, and how long a decision takes.
 
-The peer of an admitted volume is the same volume asked for as one constant rate over the same window. A decision is
-counted in processor time, which it spends on one thread.
+The peer of an admitted volume is the same volume asked for as one constant rate over the same window, and an ideal plan
+that is made anew at each request: HiGHS finds rates for all that it has admitted, constant between all starts and
+deadlines, or refuses the request. A decision is counted in processor time, which it spends on one thread.
 """
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+import highspy
 import numpy as np
 import psutil
 
 from benchmarks.admission.workload import HORIZON_S, INTERFACES, MEGABIT, NOW, PATH_LENGTH, RESOURCES, SEED, workload
 from benchmarks.common import Figure, Say, count, pace
 from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
-from slotcar.admission.moves import PlacedTransfer
 from slotcar.admission.placing import Placement, Rules, place, profile_of, transfer_of
 from slotcar.admission.rates import profile_demands
 from slotcar.reservation.model import Endpoint, Reservation
@@ -32,6 +36,8 @@ LIVE, QUICK_LIVE = (10, 100, 1_000), (10,)
 DECISIONS, QUICK_DECISIONS = 400, 60
 VOLUMES, QUICK_VOLUMES = 400, 120
 LINKS, LINK_BPS = 6, 10_000 * MEGABIT
+#: Of the ideal plan, which takes longer with each: volumes, and days of them.
+IDEAL_VOLUMES, IDEAL_DAYS, QUICK_IDEAL_DAYS = 90, 4, 1
 #: Of all that the links carry in the time, so much is asked for.
 LOADS = (0.7, 1.0, 1.4)
 MOVES = Rules(NOW, NOW + timedelta(seconds=2 * HORIZON_S), {}, solver=HighsSolver())
@@ -72,6 +78,9 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     for load in LOADS:
         say(f"volumes at a load of {load:g}")
         yield from _volumes(load, QUICK_VOLUMES if quick else VOLUMES)
+    for load in LOADS:
+        say(f"an ideal plan at a load of {load:g}")
+        yield from _beside_ideal(load, QUICK_IDEAL_DAYS if quick else IDEAL_DAYS)
     say("100k fixed reservations: making the workload")
     work = workload(1_000 if quick else FIXED, 1)
     for live in QUICK_LIVE if quick else LIVE:
@@ -88,22 +97,33 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 # -- volumes ---------------------------------------------------------------------------------------------------------
 
 
-def _volumes(load: float, number: int) -> Iterator[Figure]:
-    random = np.random.default_rng(SEED)
+_Ask = tuple[Reservation, list[int]]
+
+
+def _asks(load: float, number: int, random: np.random.Generator) -> list[_Ask]:
+    """Volumes over a day, each with the two links of six that it crosses."""
     day = 86_400
     asks = []
-    total = load * LINKS * LINK_BPS * day / 8 / number / 2  # each crosses two links of six
+    total = load * LINKS * LINK_BPS * day / 8 / number / 2
     for each in range(number):
         start = int(random.integers(120, day * 3 // 4))
         length = int(random.integers(3_600, day - start)) if day - start > 3_600 else day - start
         volume = int(total * random.uniform(0.2, 1.8))
         asks.append(_transfer(f"v{each}", volume, start, start + length, 4_000 * MEGABIT))
-    paths = [random.choice(LINKS, 2, replace=False).tolist() for _ in asks]
-    moved, needed = {}, sum(one.need.volume_bytes for one in asks if one.need)
+    return [(one, random.choice(LINKS, 2, replace=False).tolist()) for one in asks]
+
+
+def _book(*, greedy: bool) -> Book:
+    return Book(SlotTables(dict.fromkeys(RESOURCES[:LINKS], LINK_BPS)), greedy)
+
+
+def _volumes(load: float, number: int) -> Iterator[Figure]:
+    asks = _asks(load, number, np.random.default_rng(SEED))
+    moved, needed = {}, sum(one.need.volume_bytes for one, _ in asks if one.need)
     for way in ("fixed", "greedy", "moves"):
-        book = Book(SlotTables(dict.fromkeys(RESOURCES[:LINKS], LINK_BPS)), greedy=way != "moves")
+        book = _book(greedy=way != "moves")
         admitted = 0
-        for request, path in zip(asks, paths, strict=True):
+        for request, path in asks:
             form = request.model_copy(update={"need": None}) if way == "fixed" else request
             answer = book.decide(form, _demands(path, request.peak_rate_bps))
             if isinstance(answer, Placement):
@@ -114,6 +134,53 @@ def _volumes(load: float, number: int) -> Iterator[Figure]:
     title = f"volume admitted, {load:g} of what the links carry asked for"
     for way, words in (("greedy", "nobody moves"), ("moves", "with moves")):
         yield Figure(f"{title}, {words}", moved[way], "%", "one constant rate each", moved["fixed"])
+
+
+def _beside_ideal(load: float, days: int) -> Iterator[Figure]:
+    parts, moves, makers, steps = [], 0, 0, [0]
+    for number in range(days):
+        book, plan, admitted, ideal = _book(greedy=False), list[_Ask](), 0, 0
+        for request, path in _asks(load, IDEAL_VOLUMES, np.random.default_rng(SEED + 10 + number)):
+            assert request.need is not None
+            if _has_plan([*plan, (request, path)]):
+                plan.append((request, path))
+                ideal += request.need.volume_bytes
+            answer = book.decide(request, _demands(path, request.peak_rate_bps))
+            if isinstance(answer, Placement):
+                book.take(answer)
+                admitted += request.need.volume_bytes
+                moves, makers = moves + len(answer.moved), makers + bool(answer.moved)
+                steps += [len(profile) for profile in answer.moved.values()]
+        parts.append(100 * admitted / ideal)
+    title = f"{load:g} of what the links carry asked for, {IDEAL_VOLUMES} volumes a day"
+    yield Figure(f"volume admitted, {title}", float(np.mean(parts)), "%", "an ideal plan", 100.0)
+    yield Figure(f"volume admitted, worst of {days} days, {title}", min(parts), "%", "an ideal plan", 100.0)
+    yield Figure(f"transfers moved for a request that others make room for, {title}", moves / max(1, makers), "")
+    yield Figure(f"most steps of a moved profile, {title}", max(steps), "")
+
+
+def _has_plan(asks: Sequence[_Ask]) -> bool:
+    """Whether there are rates, constant between all starts and deadlines, that move all volumes."""
+    windows = [one.need.window_from(NOW) for one, _ in asks if one.need]
+    cuts = sorted({border for window in windows for border in (window.start_us, window.end_us)})
+    highs, infinity = highspy.Highs(), highspy.kHighsInf
+    highs.setOptionValue("output_flag", False)
+    loads: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    size = 0
+    for (one, path), window in zip(asks, windows, strict=True):
+        assert one.need is not None
+        slots = range(bisect_left(cuts, window.start_us), bisect_left(cuts, window.end_us))
+        columns = np.arange(size, size := size + len(slots))
+        highs.addVars(len(slots), np.zeros(len(slots)), np.full(len(slots), one.need.highest_bps / MEGABIT))
+        lengths = np.diff(np.array(cuts[slots.start : slots.stop + 1], dtype=np.float64))
+        highs.addRow(1, infinity, len(columns), columns, lengths * MEGABIT / (one.need.volume_bytes * 8e6))
+        for column, slot in zip(columns.tolist(), slots, strict=True):
+            for link in path:
+                loads[link, slot].append(column)
+    for listed in loads.values():
+        highs.addRow(-infinity, LINK_BPS / MEGABIT, len(listed), np.array(listed), np.ones(len(listed)))
+    highs.run()
+    return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.component import FixedRequest, PlacedTransfer
 from slotcar.admission.deadline import Shape, Transfer
-from slotcar.admission.moves import FixedRequest, PlacedTransfer, Room, make_room
+from slotcar.admission.moves import Room, make_room
 from slotcar.admission.rates import Crossing, Profile, aligned, clipped, microbits, profile_demands
 from slotcar.timebase import Window, to_us
 from tests.support.examples import examples

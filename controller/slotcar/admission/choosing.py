@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.model import Admitted, Demand, Refused
-from slotcar.admission.moves import PlacedTransfer
 from slotcar.admission.placing import NOTHING_DONE, Done, Placement, Rules, place
 from slotcar.admission.tables import SlotTables
 from slotcar.path.model import Path

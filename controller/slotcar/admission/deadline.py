@@ -29,6 +29,7 @@ from slotcar.admission.rates import (
     microbits,
 )
 from slotcar.admission.steady import GRIDS_US, on_grid, steady_profile
+from slotcar.admission.step_rules import MOST_STEPS
 from slotcar.admission.tables import SlotTables
 from slotcar.network.model import Sls
 from slotcar.timebase import Window, from_us, to_us
@@ -39,8 +40,6 @@ from slotcar.vocabulary import Shape
 KEPT_ABOVE_PERMILLE = 10
 #: A `latest` profile leaves this part of what it could use at a moment, so that it can catch up: one in so many.
 LATE_SPARE = 10
-#: Each step is a boundary on every device of a path.
-MANY_STEPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +132,13 @@ def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
         return latest(part, needed_microbits) if late else earliest(part, needed_microbits)
 
     whole = part_of(usable)
-    if len(whole) <= 2 * MANY_STEPS and len(exact := fill(whole)) <= MANY_STEPS:  # every other one may be a pause
+    if len(whole) <= 2 * MOST_STEPS and len(exact := fill(whole)) <= MOST_STEPS:  # every other one may be a pause
         return exact
     for grid_us in GRIDS_US:
         rough = part_of(on_grid(usable, grid_us))
-        if len(rough) <= 2 * MANY_STEPS and microbits(rough) >= needed_microbits:
+        if len(rough) <= 2 * MOST_STEPS and microbits(rough) >= needed_microbits:
             steps = fill(rough)
-            if len(steps) <= MANY_STEPS:
+            if len(steps) <= MOST_STEPS:
                 return steps
     return fill(whole)
 

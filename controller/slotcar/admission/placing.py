@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from slotcar.admission.component import FixedRequest, PlacedTransfer
 from slotcar.admission.deadline import Transfer, refusal, shaped
 from slotcar.admission.decision import absent, decide
 from slotcar.admission.free import free_in
 from slotcar.admission.model import Admitted, Demand, Refused
-from slotcar.admission.moves import FROZEN, FixedRequest, PlacedTransfer, make_room
+from slotcar.admission.moves import FROZEN, make_room
 from slotcar.admission.program import LinearSolver
 from slotcar.admission.rates import (
     SECOND_US,

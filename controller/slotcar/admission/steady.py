@@ -50,12 +50,17 @@ def _ended(step: RateStep, needed_microbits: int, at_least_bps: int) -> Profile:
 
 
 def on_grid(usable: Free, grid_us: int) -> Free:
-    """The least rate of each part between grid times, equal neighbours joined."""
+    """The least rate of each part between grid times, equal neighbours joined.
+
+    A part at either end that is shorter than the grid, and than a minute, is no part of its own.
+    """
     starts, start_us, end_us = usable.starts_us, int(usable.starts_us[0]), usable.end_us
     down = starts[1:] // grid_us * grid_us
     up = np.where(down == starts[1:], down, down + grid_us)
     cuts = np.unique(np.concatenate((down, up, np.array([start_us, end_us]))))
-    cuts = cuts[(start_us <= cuts) & (cuts <= end_us)]
+    short_us = min(grid_us, MINUTE_US)
+    inside = (start_us + short_us <= cuts) & (cuts <= end_us - short_us)
+    cuts = cuts[inside | (cuts == start_us) | (cuts == end_us)]
     least = usable.least_between(cuts)
     changes = np.concatenate(([True], least[1:] != least[:-1]))
     return Free(cuts[:-1][changes], least[changes], end_us)

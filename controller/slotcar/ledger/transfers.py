@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from datetime import datetime
 from typing import Any
 
-from slotcar.admission.moves import PlacedTransfer
+from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
 from slotcar.ledger.model import Entry, ProgressReport, State, Terms

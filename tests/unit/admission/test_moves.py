@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.component import FixedRequest, PlacedTransfer, connected
 from slotcar.admission.deadline import Shape, Transfer, earliest
-from slotcar.admission.free import free_in
-from slotcar.admission.moves import FixedRequest, PlacedTransfer, Room, connected, filled_up, make_room
-from slotcar.admission.program import LinearProgram, Movable, joint_profiles
+from slotcar.admission.free import Free, free_in
+from slotcar.admission.moves import Room, make_room
+from slotcar.admission.packing import jointly_placed, lowered, raised
+from slotcar.admission.program import LinearProgram, Movable
 from slotcar.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
+from slotcar.admission.step_rules import LEAST_STEP_US, keeps_rules, lengthened
 from slotcar.timebase import Window, from_us, to_us
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0
@@ -72,7 +77,7 @@ def test_what_earliest_deadline_first_misses_has_a_schedule(solver: Simplex | No
 
 def test_the_linear_program_alone_finds_that_schedule() -> None:
     transfers = [transfer(1, 0, 2), transfer(1, 0, 2), transfer(2, 0, 2.001)]
-    profiles = joint_profiles(book(2), [Movable(one, one.window) for one in transfers], Simplex())
+    profiles = jointly_placed(book(2), [Movable(one, one.window) for one in transfers], Simplex(), {})
     assert profiles is not None
     assert all(microbits(profile) >= one.microbits for profile, one in zip(profiles, transfers, strict=True))
 
@@ -82,7 +87,8 @@ def test_a_fixed_request_moves_whoever_stands_in_its_way_and_nobody_else() -> No
     early = placed(tables, "early", transfer(1, 0, 9), steps((0, 1, 1)))
     placed_transfer = placed(tables, "there", transfer(1, 0, 8), steps((4, 5, 1)))
     room = make_room(tables, fixed(4, 5, 1), [early, placed_transfer], now=T0)
-    assert room == Room((), {"there": steps((7, 8, 1))})
+    assert room is not None
+    assert list(room.moved) == ["there"]
 
 
 def chain(tables: SlotTables) -> list[PlacedTransfer]:
@@ -99,7 +105,9 @@ def test_a_chain_needs_the_linear_program() -> None:
     assert make_room(tables, fixed(3, 4, 1), both, now=T0, frozen=NONE_FROZEN) is None
     room = make_room(tables, fixed(3, 4, 1), both, now=T0, frozen=NONE_FROZEN, solver=solver)
     assert solver.calls == 1
-    assert room == Room((), {"a": steps((2, 3, 1)), "b": steps((0, 1, 1))})
+    assert room is not None
+    assert room.moved["a"] == steps((2, 3, 1))
+    assert room.moved["b"][-1].end_us <= span(0, 2).end_us
 
 
 def test_nothing_moves_within_the_frozen_horizon_or_past_a_deadline() -> None:
@@ -109,7 +117,9 @@ def test_nothing_moves_within_the_frozen_horizon_or_past_a_deadline() -> None:
     assert make_room(tables, request, [running], now=T0, solver=Simplex()) is None
     later = fixed(0.5, 1, 1)
     room = make_room(tables, later, [running], now=T0)
-    assert room == Room((), {"running": steps((0, 0.1, 1), (1.1, 2, 1))}), "its first minute stays"
+    assert room == Room(
+        (), {"running": (*steps((0, 0.1, 1)), RateStep(span(1, 2).start_us, span(1, 2).end_us, MBPS * 9 // 10))}
+    ), "its first minute stays"
     in_time = fixed(0.5, 2, 1)
     assert make_room(tables, in_time, [running], now=T0, solver=Simplex()) is None
 
@@ -119,7 +129,7 @@ def test_what_of_a_profile_has_passed_counts_for_nothing() -> None:
     running = placed(tables, "running", transfer(1, 0, 4), steps((0, 2, 1)))
     now = from_us(span(0, 1).end_us)
     room = make_room(tables, fixed(1, 2, 1), [running], now=now, frozen=NONE_FROZEN)
-    assert room == Room((), {"running": steps((3, 4, 1))})
+    assert room == Room((), {"running": (RateStep(span(2, 4).start_us, span(2, 4).end_us, MBPS // 2),)})
 
 
 def test_the_tables_are_as_before() -> None:
@@ -174,12 +184,88 @@ def test_a_component_reaches_through_others_nearest_first_and_not_beyond() -> No
     assert connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=2) == chosen[:2]
 
 
-def test_a_profile_is_filled_up_earliest_first_and_cut_where_it_has_too_much() -> None:
-    profile, usable = steps((1, 3, 1)), steps((0, 1, 0), (1, 2, 1), (2, 4, 3))
+def test_blocks_are_raised_where_they_have_a_rate_first_and_lowered_latest_first() -> None:
+    blocks, usable = steps((0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 0)), Free.of(steps((0, 1, 1), (1, 2, 1), (2, 4, 3)))
     unit = PART_US * MBPS
-    assert filled_up(profile, usable, 4 * unit) == steps((1, 2, 1), (2, 3, 3))
-    assert filled_up(profile, usable, 1 * unit) == steps((1, 2, 1))
-    assert microbits(filled_up(profile, usable, 99 * unit)) == 7 * unit
+    assert raised(blocks, usable, 4 * unit, 0) == steps((0, 1, 0), (1, 2, 1), (2, 3, 3), (3, 4, 0))
+    assert raised(blocks, usable, 5 * unit, 0) == steps((0, 1, 1), (1, 2, 1), (2, 3, 3), (3, 4, 0))
+    fast = usable.between(2 * MBPS, 9 * MBPS)
+    assert raised(steps((2, 3, 0), (3, 4, 0)), fast, unit, 2 * MBPS) == steps((2, 3, 2), (3, 4, 0))
+    assert microbits(raised(blocks, usable, 99 * unit, 0)) == 8 * unit
+    assert lowered(steps((1, 2, 1), (2, 3, 3)), 3 * unit, 0) == steps((1, 2, 1), (2, 3, 2))
+    assert lowered(steps((1, 2, 1), (2, 3, 3)), 3 * unit, 3 * MBPS) == steps((1, 2, 0), (2, 3, 3))
+    assert lowered(steps((1, 2, 2), (2, 3, 1)), 2 * unit, 0) == steps((1, 2, 2), (2, 3, 0))
+
+
+def test_a_moved_transfer_stays_steady_where_it_fits() -> None:
+    """It does not idle, and then run at its highest rate to the very deadline."""
+    tables = book(4)
+    one = placed(tables, "one", transfer(4, 0, 8, at_most=4), steps((0, 1, 4)))
+    room = make_room(tables, fixed(0, 1, 1), [one], now=T0, frozen=NONE_FROZEN)
+    assert room is not None
+    assert room.moved == {"one": (RateStep(span(0, 8).start_us, span(0, 8).end_us, MBPS // 2),)}
+
+
+def test_whoever_was_moved_least_moves() -> None:
+    tables = book(2)
+    often, never = (
+        PlacedTransfer(handle, transfer(1, 0, 4), steps((0, 1, 1)), times_moved=times)
+        for handle, times in (("a", 56), ("b", 0))
+    )
+    for one in (often, never):
+        tables.add(*profile_demands(one.transfer.crossings, one.profile))
+    for solver in (None, Simplex()):
+        room = make_room(tables, fixed(0, 1, 1), [often, never], now=T0, frozen=NONE_FROZEN, solver=solver)
+        assert room is not None
+        assert list(room.moved) == ["b"]
+
+
+def test_a_joint_plan_gives_back_who_still_fits_and_who_was_moved_most_first() -> None:
+    """The chain of two must move; of two others that the solver moves without need, none does."""
+
+    class Careless(Simplex):
+        """Everybody as late as may be, whoever need not move, too."""
+
+        def solve(self, program: LinearProgram) -> list[float] | None:
+            return super().solve(replace(program, cost=-np.arange(len(program.cost), dtype=np.float64)))  # type: ignore[return-value]
+
+    tables = book()
+    both = chain(tables)
+    calm = placed(tables, "calm", transfer(1, 0, 9), steps((5, 6, 1)))
+    room = make_room(tables, fixed(3, 4, 1), [*both, calm], now=T0, frozen=NONE_FROZEN, solver=Careless())
+    assert room is not None
+    assert sorted(room.moved) == ["a", "b"]
+
+
+def test_a_step_that_was_announced_lasts_before_it_changes() -> None:
+    """Its last change before the frozen horizon ends is 20 s before that: it keeps its rate for a minute."""
+    tables = book(2)
+    began = to_us(T0) + 40_000_000
+    profile = (RateStep(began, span(0, 2).end_us, MBPS),)
+    one = placed(tables, "one", Transfer(MBPS * 1160 // 8, span(0, 6), (Crossing(LINK),), at_most_bps=MBPS), profile)
+    room = make_room(tables, FixedRequest((Demand.constant(LINK, 2 * MBPS),), (span(0.5, 1),)), [one], now=T0)
+    assert room is not None
+    assert room.moved["one"][0] == RateStep(began, began + LEAST_STEP_US, MBPS)
+
+
+def test_steps_and_pauses_of_a_moved_profile_last() -> None:
+    window = span(0, 6)
+    minute = 0.1
+    assert keeps_rules(steps((0, 1, 1), (1, 2, 2), (3, 4, 1)), window)
+    assert not keeps_rules(steps((0, 1, 1), (1, 1 + minute / 2, 2)), window)
+    assert not keeps_rules(steps((0, 1, 1), (1 + minute / 2, 2, 1)), window), "a pause is two borders, too"
+    assert not keeps_rules(steps(*((n, n + 0.1, n % 2 + 1) for n in range(33))), span(0, 40))
+    assert keeps_rules(steps((0, minute / 2, 1)), span(0, minute / 2)), "there is no more time"
+
+
+def test_a_short_last_step_lasts_at_a_lower_rate() -> None:
+    usable = Free.of(steps((0, 2, 4), (2, 9, 8)))
+    half, whole = 0.05, 0.1
+    assert lengthened(steps((0, 2, 4), (2, 2 + half, 8)), usable, 0) == steps((0, 2 + whole, 4))
+    assert lengthened(steps((0, 2, 4), (2, 2 + half, 8)), usable, 5 * MBPS) == steps((0, 2, 4), (2, 2 + whole, 5))
+    assert lengthened(steps((9 - half, 9, 8)), usable, 0) == steps((9 - half, 9, 8))[:0] + steps((9 - whole, 9, 4))
+    full = Free.of(steps((0, 2, 4), (2, 2 + half, 8), (2 + half, 9, 0)))
+    assert lengthened(steps((0, 2, 4), (2, 2 + half, 8)), full, 0) == steps((0, 2, 4), (2, 2 + half, 8)), "no room"
 
 
 def test_a_moved_transfer_keeps_its_least_rate() -> None:

@@ -1,0 +1,58 @@
+"""What steps a moved profile has: each border is a change on every router of the path (ADR 24).
+
+A step lasts a minute at least, and there are at most 32 of them. How slow a step may be is said by the transfer's
+`at_least_bps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from slotcar.admission.free import Free
+from slotcar.admission.rates import Profile, RateStep, merged
+from slotcar.timebase import Window
+
+LEAST_STEP_US = 60_000_000
+#: Each step is a boundary on every device of a path.
+MOST_STEPS = 32
+
+
+def first_border_us(profile: Sequence[RateStep], now_us: int, frozen_until_us: int) -> int:
+    """From when on a profile may be another one: not before `frozen_until_us`, and where a change announced before then
+    has lasted.
+    """
+    borders = [border for step in profile for border in step[:2] if now_us < border <= frozen_until_us]
+    last_us = max(borders, default=frozen_until_us)
+    return frozen_until_us if last_us == frozen_until_us else last_us + LEAST_STEP_US
+
+
+def keeps_rules(profile: Profile, window: Window) -> bool:
+    """Whether a profile that is new in a window, up to its deadline, has steps there, and pauses between them, that last.
+
+    Where the window is shorter than a step, one step takes all of it.
+    """
+    from_us, until_us = window.start_us, window.end_us
+    steps = merged(profile)
+    borders = sorted({border for step in steps for border in step[:2] if border >= from_us} | {from_us})
+    least_us = min(LEAST_STEP_US, until_us - from_us)
+    return len(steps) <= MOST_STEPS and all(end - start >= least_us for start, end in pairwise(borders))
+
+
+def lengthened(profile: Profile, usable: Free, at_least_bps: int) -> Profile:
+    """The same with a last and a first step that last, at a lower rate, where that is usable for so long.
+
+    `usable`: nowhere below the profile.
+    """
+    steps = list(profile)
+    for place, backwards in ((-1, False), (0, True)):
+        start_us, end_us, _ = step = steps[place]
+        if end_us - start_us >= LEAST_STEP_US:
+            continue
+        start_us = end_us - LEAST_STEP_US if backwards else start_us
+        end_us = start_us + LEAST_STEP_US
+        rate_bps = max(at_least_bps, -(-step.microbits // LEAST_STEP_US))
+        inside = int(usable.starts_us[0]) <= start_us and end_us <= usable.end_us
+        if inside and usable.least_bps(start_us, end_us) >= rate_bps:
+            steps[place] = RateStep(start_us, end_us, rate_bps)
+    return merged(steps)
