@@ -37,10 +37,12 @@ DECISIONS, QUICK_DECISIONS = 400, 60
 VOLUMES, QUICK_VOLUMES = 400, 120
 LINKS, LINK_BPS = 6, 10_000 * MEGABIT
 #: Of the ideal plan, which takes longer with each: volumes, and days of them.
-IDEAL_VOLUMES, IDEAL_DAYS, QUICK_IDEAL_DAYS = 90, 4, 1
+IDEAL_VOLUMES, IDEAL_DAYS, QUICK_IDEAL_DAYS = 90, 3, 1
 #: Of all that the links carry in the time, so much is asked for.
 LOADS = (0.7, 1.0, 1.4)
 MOVES = Rules(NOW, NOW + timedelta(seconds=2 * HORIZON_S), {}, solver=HighsSolver())
+#: What is admitted must not depend on how busy the machine is.
+PATIENT = replace(MOVES, solver=HighsSolver(most_s=60))
 
 
 @dataclass
@@ -49,15 +51,17 @@ class Book:
 
     Attributes:
         greedy: nobody moves.
+        rules: what requests are placed by.
     """
 
     tables: SlotTables
     greedy: bool
     placed: dict[str, PlacedTransfer] = field(default_factory=dict)
+    rules: Rules = MOVES
 
     def decide(self, request: Reservation, demands: Sequence[Demand]) -> Placement | Refused:
         others = tuple(self.placed.values())
-        return place(self.tables, request, demands, MOVES, movable=tuple if self.greedy else lambda: others)
+        return place(self.tables, request, demands, self.rules, movable=tuple if self.greedy else lambda: others)
 
     def take(self, placed: Placement) -> None:
         for handle, profile in placed.moved.items():
@@ -114,7 +118,7 @@ def _asks(load: float, number: int, random: np.random.Generator) -> list[_Ask]:
 
 
 def _book(*, greedy: bool) -> Book:
-    return Book(SlotTables(dict.fromkeys(RESOURCES[:LINKS], LINK_BPS)), greedy)
+    return Book(SlotTables(dict.fromkeys(RESOURCES[:LINKS], LINK_BPS)), greedy, rules=PATIENT)
 
 
 def _volumes(load: float, number: int) -> Iterator[Figure]:
