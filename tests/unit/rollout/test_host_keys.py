@@ -18,19 +18,19 @@ KEY = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
     ("known", "host", "port", "is_known"),
     [
         ("", "192.0.2.1", 22, False),
-        (f"192.0.2.9 {KEY}", "192.0.2.1", 22, False),
-        (f"192.0.2.1 {KEY}", "192.0.2.1", 22, True),
-        (f"192.0.2.1 {KEY}", "192.0.2.1", 2222, True),  # asyncssh believes it at any port
-        (f"[192.0.2.1]:2222 {KEY}", "192.0.2.1", 2222, True),
-        (f"edge.example.net {KEY}", "edge.example.net", 22, True),
-        (f"edge.example.net {KEY}", "core.example.net", 22, False),
-        (f"@revoked edge.example.net {KEY}", "edge.example.net", 22, True),
+        ("192.0.2.9 KEY", "192.0.2.1", 22, False),
+        ("192.0.2.1 KEY", "192.0.2.1", 22, True),
+        ("192.0.2.1 KEY", "192.0.2.1", 2222, True),  # asyncssh believes it at any port
+        ("[192.0.2.1]:2222 KEY", "192.0.2.1", 2222, True),
+        ("edge.example.net KEY", "edge.example.net", 22, True),
+        ("edge.example.net KEY", "core.example.net", 22, False),
+        ("@revoked edge.example.net KEY", "edge.example.net", 22, True),
         ("no line of this kind", "edge.example.net", 22, False),
     ],
 )
 def test_what_is_known_is_told(tmp_path: Path, known: str, host: str, port: int, is_known: bool) -> None:
     file = tmp_path / "known hosts"
-    file.write_text(known)
+    file.write_text(known.replace("KEY", KEY))
     words = host_key_words(Login(host, port, "slotcar", known_hosts=file))
     assert words.startswith(f"the host key of {host}:{port} is not")
     assert ("is not the one that is known; if it was changed on purpose" in words) is is_known
