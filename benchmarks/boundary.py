@@ -38,8 +38,8 @@ from slotcar.timebase import Window
 from slotcar.timeline import Active
 from slotcar.vocabulary import Protocol, Service
 from slotcar.wiring import pusher_for
+from slotcar_lab.clocks import MACHINE
 from slotcar_lab.control import Lab
-from slotcar_lab.experiments.bench import wait_until
 from slotcar_lab.lateness import lags_cs
 
 SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
@@ -127,7 +127,7 @@ def _managed(size: int, boundaries: int, world: World, peers: Lags, say: Say) ->
         instants = _instants(ARMED_S[size])
         world.arm(slot, instants)
         armed_at = time.time()
-        wait_until(instants[-1].timestamp() + APART_S)
+        MACHINE.wait_until(instants[-1].timestamp() + APART_S)
         for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
             lines = world.fleet.last_lines_between(at, at + APART_S)
             rows.append([line - at for line in lines if line is not None])
@@ -228,9 +228,9 @@ def _boundaries(
     pusher.push(wanted((), now, turns).wanted, readings.by_device, now)
     armed_at, rows = time.time(), []
     for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
-        wait_until(at + APART_S / 2)
+        MACHINE.wait_until(at + APART_S / 2)
         rows.append([lag / 100 for lag in lags_cs(lab, names).values()])
-    wait_until(instants[-1].timestamp() + APART_S)
+    MACHINE.wait_until(instants[-1].timestamp() + APART_S)
     return rows
 
 

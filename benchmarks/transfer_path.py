@@ -21,7 +21,7 @@ from benchmarks.common import Figure, Say
 from slotcar_lab.client import LabProcess
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments import nict_af
-from slotcar_lab.experiments.bench import Bench, Udp, bench, wait_until
+from slotcar_lab.experiments.bench import Bench, Udp, bench
 from slotcar_lab.experiments.running import PORT_BASE
 from slotcar_lab.movers import acquaint, mover, python
 from slotcar_lab.requirements import ensure_for
@@ -107,7 +107,7 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
         file.write_text(RESERVATION)
         slot = started.reserve(file)["path"]
         started.arm(slot, slot.start)
-        wait_until(slot.start + 5.0)
+        started.wait_until(slot.start + 5.0)
         few = {one.name: path.run(one, "few", say) for one in path.programs}
         with path.full():
             reserved = {one.name: path.run(one, "file", say) for one in path.programs}

@@ -14,6 +14,12 @@ from slotcar_lab.client import AgentAddress
 RUN_TIMEOUT_S = 7_200.0
 
 
+def read_time(file: Path) -> float:
+    """What a guest tells there, in seconds since the epoch."""
+    with file.open("rb", buffering=0) as memory:
+        return float(TIME.unpack(memory.read(TIME.size))[0] / 10**9)
+
+
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -49,8 +55,7 @@ class VirtualClock:
     file: Path
 
     def now(self) -> float:
-        with self.file.open("rb", buffering=0) as memory:
-            return float(TIME.unpack(memory.read(TIME.size))[0] / 10**9)
+        return read_time(self.file)
 
     def wait_until(self, at: float) -> None:
         """

@@ -19,7 +19,9 @@ from typing import Any
 
 import psutil
 
+from slotcar_lab.clocks import MACHINE, Clock
 from slotcar_lab.errors import LabError
+from slotcar_lab.virtual.guest_time import GuestTime
 
 FIRST_PORT = 8470
 START_TIMEOUT_S = 60.0
@@ -55,6 +57,15 @@ class Controller:
                 f"the controller at {self.address} does not answer: {error}; see {self.folder}/controller.log"
             ) from error
 
+    def newest_event(self) -> int:
+        """The number of the ledger's newest event; 0 where there is none.
+
+        Raises:
+            LabError: the controller does not answer.
+        """
+        newest = self.get("/v1/events?newest=true&limit=1")["items"]
+        return int(newest[0]["sequence"]) if newest else 0
+
     def first_turn_s(self) -> float:
         """How long its first turn took, from the lead to the last device that was read back."""
         events = self.get("/v1/events?limit=1000")["items"]
@@ -78,13 +89,14 @@ class Controller:
                 raise LabError(f"the devices are not ready after {timeout_s:g} s: {self.get('/readyz')['checks']}")
             time.sleep(0.2)
 
-    def wait_armed(self, devices: Sequence[str], until: float) -> bool:
-        """Whether, by `until` (seconds since the epoch), these devices all hold what they are to do at the next boundary.
+    def wait_armed(self, devices: Sequence[str], until: float, clock: Clock = MACHINE) -> bool:
+        """Whether, by `until` (seconds since the epoch by `clock`), these devices all hold what they are to do at the next
+        boundary.
 
         Raises:
             LabError: the controller does not answer.
         """
-        while time.time() < until:
+        while clock.now() < until:
             phases = self.get("/v1/controller")["phases"]
             if all(phases.get(device) == "armed" for device in devices):
                 return True
@@ -128,7 +140,7 @@ def environment_for(state_dir: Path, inventory: Path) -> dict[str, str]:
     }
 
 
-def find(state_dir: Path, inventory: Path) -> Controller | None:
+def find(state_dir: Path, inventory: Path, by: GuestTime | None = None) -> Controller | None:
     """The controller that an earlier program left running in `state_dir`, if it lives."""
     folder = state_dir / "demo"
     try:
@@ -139,24 +151,29 @@ def find(state_dir: Path, inventory: Path) -> Controller | None:
         return None
     if not mine:
         return None
-    return Controller(folder, environment_for(state_dir, inventory), noted["pid"], noted["port"])
+    environment = environment_for(state_dir, inventory) | (by.environment() if by else {})
+    return Controller(folder, environment, noted["pid"], noted["port"])
 
 
-def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s") -> Controller:
+def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s", by: GuestTime | None = None) -> Controller:
     """Starts one, or gives the one that runs.
+
+    Args:
+        by: the clock that it goes by, of a guest in virtual time; this machine's where there is none.
 
     Raises:
         LabError: it does not start; says what it wrote.
     """
-    running = find(state_dir, inventory)
+    running = find(state_dir, inventory, by)
     if running is not None:
         return running
     folder = state_dir / "demo"
     folder.mkdir(parents=True, exist_ok=True)
-    environment, port = environment_for(state_dir, inventory), free_port()
+    environment = environment_for(state_dir, inventory) | (by.environment() if by else {})
+    port = free_port()
     with (folder / "controller.log").open("wb") as output:
         child = subprocess.Popen(
-            [str(SLOTCAR), "serve", "--port", str(port)],
+            by.serve(port) if by else [str(SLOTCAR), "serve", "--port", str(port)],
             # Armed before there is traffic: an emulated router that forwards has little time left for a login.
             env={**environment, "SLOTCAR_STAGE_LEAD": stage_lead},
             stdin=subprocess.DEVNULL,

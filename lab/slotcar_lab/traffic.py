@@ -17,6 +17,7 @@ from typing import Any
 
 from slotcar_lab.agent import datagrams
 from slotcar_lab.client import LabProcess
+from slotcar_lab.clocks import Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 
@@ -24,6 +25,8 @@ SCRIPT = Path(__file__).resolve().parent / "agent" / "traffic.py"
 READY_TIMEOUT_S = 20.0
 #: After `ready`, time for the word "begin" to reach both ends.
 LEAD_S = 0.05
+#: After its time, until a receiver has counted what was still on its way.
+DRAIN_S = 0.5
 INTERVAL_S = 0.5
 #: What a sender hands to the kernel at once, at most. The kernel paces it a quarter faster than the rate, so that a
 #: policer's bucket must hold a fifth of it. To be woken costs an emulated sender more than the packets that it sends.
@@ -89,13 +92,20 @@ class Flow:
     protocol = ""
 
     def __init__(
-        self, lab: Lab, source: str, destination: str, spec: dict[str, Any], begin: float | None = None
+        self,
+        lab: Lab,
+        source: str,
+        destination: str,
+        spec: dict[str, Any],
+        begin: float | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.source = source
         self.destination = destination
         self.port: int = spec["port"]
         self.offered_bps: int = spec["rate_bps"]
-        self._lab = lab
+        self._clock = clock or lab.clock
+        self._duration_s: float = spec["duration_s"]
         offset = lab.clock_offset()
         self._offset_s = offset.offset_us / 1e6
         self._receiver, self._sender = (
@@ -132,10 +142,15 @@ class Flow:
     def wait(self, timeout_s: float | None = None) -> Totals:
         """The totals, once the flow has ended by itself.
 
+        Args:
+            timeout_s: for its ends to tell them, after its time is over.
+
         Raises:
             subprocess.TimeoutExpired: it still runs.
             LabError: an end of it failed; says how.
         """
+        if self.running:
+            self._clock.wait_until(self.started_at + self._duration_s + DRAIN_S)
         for process in (self._sender, self._receiver):
             if process.wait(timeout_s):
                 raise self._failed(process)
@@ -171,7 +186,7 @@ class Flow:
                     raise LabError(f"{self} did not start within {READY_TIMEOUT_S:g} s")
                 time.sleep(0.01)
         if begin is None:
-            earliest = self._lab.clock.now() + self._offset_s + LEAD_S
+            earliest = self._clock.now() + self._offset_s + LEAD_S
             begin = math.ceil(earliest / interval_s) * interval_s - self._offset_s
         for process in (self._receiver, self._sender):
             process.write(f"{begin + self._offset_s:.6f}\n".encode())
@@ -238,6 +253,7 @@ def start_udp(
     burst_s: float = 0.0,
     one_cpu: bool = False,
     begin: float | None = None,
+    clock: Clock | None = None,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
@@ -251,6 +267,7 @@ def start_udp(
             those of a sender that moves to another one may overtake each other before the first router.
         begin: when, seconds since the epoch by the lab's clock; far enough ahead for both ends to start. As soon as can be
             where it is not said.
+        clock: by which the flow's end is waited for; the lab's where there is none.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -262,7 +279,7 @@ def start_udp(
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
     more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes, "burst_s": burst_s}
     more["one_cpu"] = one_cpu
-    return UdpFlow(lab, source, destination, {**spec, **more}, begin)
+    return UdpFlow(lab, source, destination, {**spec, **more}, begin, clock)
 
 
 def start_tcp(
@@ -276,14 +293,15 @@ def start_tcp(
     dscp: int = 0,
     interval_s: float = INTERVAL_S,
     begin: float | None = None,
+    clock: Clock | None = None,
 ) -> TcpFlow:
-    """Start a TCP connection, paced at `rate_bps` of segments unless that is 0; `begin` as of `start_udp`.
+    """Start a TCP connection, paced at `rate_bps` of segments unless that is 0; `begin` and `clock` as of `start_udp`.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
     """
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
-    return TcpFlow(lab, source, destination, spec, begin)
+    return TcpFlow(lab, source, destination, spec, begin, clock)
 
 
 def _spec(

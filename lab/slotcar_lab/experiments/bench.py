@@ -6,7 +6,6 @@ import contextlib
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,18 +18,23 @@ import yaml
 from slotcar.network import load_network
 from slotcar_lab import control, requirements, traffic
 from slotcar_lab import controller as controllers
+from slotcar_lab.clocks import MACHINE, Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR, Controller
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
 from slotcar_lab.experiments.wires import topology_of
+from slotcar_lab.guest import machine
 from slotcar_lab.lateness import lags_cs
 from slotcar_lab.metrics import delay
 from slotcar_lab.metrics.model import Delay
+from slotcar_lab.requirements import Backend
+from slotcar_lab.virtual.conductor import Conductor
+from slotcar_lab.virtual.guest_time import GuestTime, guest_time
 
 T = TypeVar("T")
-READY_S = 120.0
+READY_S = 600.0
 #: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
 STAGE_LEAD = "300 s"
 REFUSED = 3
@@ -87,6 +91,9 @@ class Bench:
     #: Shorter phases, for a test of the machinery.
     smoke: bool
     controller: Controller
+    #: The lab's, let run for the controller where it is virtual.
+    clock: Clock = MACHINE
+    by: GuestTime | None = None
     #: Why figures of this run may show nothing of the routers.
     doubts: list[str] = field(default_factory=list)
     _flows: list[traffic.Flow] = field(default_factory=list)
@@ -123,15 +130,15 @@ class Bench:
         """
         for entry in self._committed():
             # What is over cannot be cancelled, and what is nearly over will be by then.
-            if _over(entry, time.time() + 2.0):
+            if _over(entry, self.clock.now() + 2.0):
                 continue
             try:
                 self.controller.slotcar("cancel", entry["handle"], "--yes")
             except LabError:
                 # A busy machine takes longer than those two seconds to ask.
-                if not _over(entry, time.time()):
+                if not _over(entry, self.clock.now()):
                     raise
-        time.sleep(3.0)
+        self.wait_until(self.clock.now() + 3.0)
         self.settle()
 
     def _committed(self) -> list[dict[str, Any]]:
@@ -146,7 +153,7 @@ class Bench:
         """
         self.controller.stop()
         self.inventory = inventory
-        self.controller = controllers.start(self.state_dir, inventory, STAGE_LEAD)
+        self.controller = controllers.start(self.state_dir, inventory, STAGE_LEAD, self.by)
         self.settle()
 
     def refusal(self, file: Path) -> str:
@@ -171,8 +178,8 @@ class Bench:
         """
         now, then = self.configuration(slot.start - 1.0), self.configuration(slot.start)
         self._concerned = [name for name, lines in then.items() if now[name] != lines]
-        if self.controller.wait_armed(self._concerned, before):
-            self.say(f"{', '.join(self._concerned)} hold what they are to do, {before - time.time():.0f} s ahead")
+        if self.controller.wait_armed(self._concerned, before, self.clock):
+            self.say(f"{', '.join(self._concerned)} hold what they are to do, {before - self.clock.now():.0f} s ahead")
         else:
             self.doubts.append("not every router was armed before the traffic began")
 
@@ -180,7 +187,7 @@ class Bench:
         """Waits until nearly the end of each slot in turn; notes which routers had begun it so late, by their own account,
         that what was measured in it is another configuration's. An emulated router that is congested may."""
         for slot in sorted(slots, key=lambda one: one.end):
-            wait_until(slot.end - WATCH_S)
+            self.wait_until(slot.end - WATCH_S)
             lag_by_router_cs = lags_cs(self.lab, self._concerned)
             for name in self._concerned:
                 lag = lag_by_router_cs.get(name)
@@ -202,9 +209,18 @@ class Bench:
         answer = self.controller.get(f"/v1/configurations?at={moment}")
         return {one["device"]: tuple(one["lines"]) for one in answer["items"]}
 
+    def wait_until(self, at: float) -> None:
+        """Waits for an instant, seconds since the epoch by `clock`."""
+        self.clock.wait_until(at)
+
+    def _next_begin(self) -> float:
+        """When a flow begins that is started now. In virtual time at a whole second, so that what is asked at one instant
+        begins at one instant, in each run."""
+        return int(self.clock.now()) + START_S if self.by else self.clock.now()
+
     def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
         """Starts it now; it ends at `until`, seconds since the epoch."""
-        return self.udp_for(flow, max(1.0, until - time.time()))
+        return self.udp_for(flow, max(1.0, until - self._next_begin()))
 
     def udp_for(self, flow: Udp, duration_s: float) -> traffic.UdpFlow:
         """Starts it now, for so long from its beginning on."""
@@ -219,13 +235,17 @@ class Bench:
             dscp=flow.dscp,
             burst_bytes=flow.burst_bytes,
             burst_s=flow.burst_s,
+            begin=self._next_begin() if self.by else None,
+            clock=self.clock,
         )
         self._flows.append(started)
         return started
 
     def tcp(self, source: str, destination: str, port: int, duration_s: float) -> traffic.TcpFlow:
         """Starts it now."""
-        started = traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s)
+        started = traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s,
+            begin=self._next_begin() if self.by else None, clock=self.clock,
+        )  # fmt: skip
         self._flows.append(started)
         return started
 
@@ -257,8 +277,8 @@ class Bench:
     @contextlib.contextmanager
     def captured(self, sources: Sequence[str], destinations: Sequence[str], expression: str) -> Iterator[Captured]:
         """Captures what leaves the sources and what comes to the destinations, until the block ends."""
-        arriving = [Capture(self.lab, node, expression, outgoing=False) for node in destinations]
-        leaving = [Capture(self.lab, node, expression, outgoing=True) for node in sources]
+        arriving = [Capture(self.lab, node, expression, outgoing=False, clock=self.clock) for node in destinations]
+        leaving = [Capture(self.lab, node, expression, outgoing=True, clock=self.clock) for node in sources]
         capture = Captured(self.lab.clock_offset().offset_us)
         yield capture
         capture.sent = tuple(packet for one in leaving for packet in one.packets())
@@ -289,22 +309,29 @@ class Captured:
 
 
 @contextlib.contextmanager
-def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False) -> Iterator[Bench]:
+def bench(
+    inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False, virtual_time: bool = False
+) -> Iterator[Bench]:
     """A bench that is up, its routers at their baseline; everything is taken away again.
 
     Args:
         state_dir: of this run alone: keys, ledger and log are in it.
+        virtual_time: in a guest in virtual time, whatever this machine's kernel can do (ADR 56).
 
     Raises:
         LabError: the lab cannot run here, or the controller does not make the routers ready.
     """
-    backend = control.choose_backend(say)
+    backend = Backend.GUEST if virtual_time else control.choose_backend(say)
     requirements.ensure(backend, say, install=True)
-    lab = control.up(topology_of(load_network(inventory)), state_dir / "lab", backend, say)
+    extras = machine.VIRTUAL_TIME if virtual_time else machine.PLAIN
+    lab = control.up(topology_of(load_network(inventory)), state_dir / "lab", backend, say, extras)
     try:
-        controller = controllers.start(state_dir, inventory, STAGE_LEAD)
+        by = guest_time(lab, state_dir)
+        controller = controllers.start(state_dir, inventory, STAGE_LEAD, by)
         try:
-            new_bench = Bench(lab, inventory, state_dir, say, smoke, controller)
+            new_bench = Bench(lab, inventory, state_dir, say, smoke, controller, lab.clock, by)
+            if by is not None:
+                new_bench.clock = Conductor(lab.clock, lambda: new_bench.controller, by.idle)
             new_bench.settle()
             say("the routers have their baseline: the queues, and no reservation")
             yield new_bench
@@ -344,8 +371,3 @@ def _sooner(file: Path, folder: Path, repeat: int = 0) -> Path:
 def _suffix(repeat: int) -> str:
     """What the names of reservations that are made again end with."""
     return f"-again-{repeat}" if repeat else ""
-
-
-def wait_until(at: float) -> None:
-    """Sleeps until an instant, seconds since the epoch by this machine's clock."""
-    time.sleep(max(0.0, at - time.time()))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from slotcar_lab.clocks import Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.metrics.model import Stamp
@@ -51,9 +52,10 @@ class Packet:
 
 
 class Capture:
-    """tcpdump on one node's `eth1`, until `packets` ends it."""
+    """tcpdump on one node's `eth1`, until `packets` ends it. `clock`: by which that is waited for; the lab's by default."""
 
-    def __init__(self, lab: Lab, node: str, expression: str, *, outgoing: bool) -> None:
+    def __init__(self, lab: Lab, node: str, expression: str, *, outgoing: bool, clock: Clock | None = None) -> None:
+        self._clock = clock or lab.clock
         self.lab, self.node = lab, node
         self._file = f"/tmp/{node}-{'out' if outgoing else 'in'}-{time.monotonic_ns()}.pcap"  # noqa: S108 - in a router of the lab
         direction = "out" if outgoing else "in"
@@ -72,7 +74,7 @@ class Capture:
         Raises:
             LabError: tcpdump failed, or the kernel dropped packets before it saw them.
         """
-        self.lab.clock.wait_until(self.lab.clock.now() + OPEN_BLOCK_S)
+        self._clock.wait_until(self._clock.now() + OPEN_BLOCK_S)
         self._process.send_signal(signal.SIGINT)
         self._process.wait(20.0)
         report = self._process.stderr

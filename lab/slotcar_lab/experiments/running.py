@@ -53,7 +53,7 @@ class Ran:
         return [one for one in experiments if one.name not in self.results and one.name not in self.failures]
 
 
-def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False) -> Ran:
+def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False, virtual_time: bool = False) -> Ran:
     """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
 
     Raises:
@@ -71,7 +71,7 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
             if left[0].simulate:
                 _without_a_lab(left[0], ran, say, smoke=smoke)
             else:
-                _together(together, ran, say, smoke=smoke)
+                _together(together, ran, say, smoke=smoke, virtual_time=virtual_time)
         # What an experiment makes of its own figures must not cost the others theirs.
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
@@ -88,12 +88,14 @@ def _without_a_lab(experiment: Experiment, ran: Ran, say: Callable[[str], None],
     show(ran.results[experiment.name])
 
 
-def _together(those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool) -> None:
+def _together(
+    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool, virtual_time: bool
+) -> None:
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
-    with bench(those[0].inventory, own, say, smoke=smoke) as ready:
+    with bench(those[0].inventory, own, say, smoke=smoke, virtual_time=virtual_time) as ready:
         for experiment in those:
             say(f"{experiment.name}: {experiment.title}")
             ran.results[experiment.name] = experiment.run(ready)
@@ -104,7 +106,7 @@ def _together(those: Sequence[Experiment], ran: Ran, say: Callable[[str], None],
                 ready.clear()
 
 
-def main_of(names: Sequence[str], out: Path, *, smoke: bool = False) -> int:
+def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, virtual_time: bool = False) -> int:
     """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not."""
     began = time.monotonic()
 
@@ -113,7 +115,7 @@ def main_of(names: Sequence[str], out: Path, *, smoke: bool = False) -> int:
 
     try:
         report.reserve(out)
-        ran = run(names, say, smoke=smoke)
+        ran = run(names, say, smoke=smoke, virtual_time=virtual_time)
         report.write(tuple(ran.results.values()), out)
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slotcar_lab import traffic
-from slotcar_lab.experiments.bench import START_S, Bench, wait_until
+from slotcar_lab.experiments.bench import START_S, Bench
 from slotcar_lab.experiments.model import Curve, Plot
 
 SCAVENGER_PORT = 5001
@@ -40,7 +39,7 @@ def reserve(bench: Bench, file: Path) -> dict[str, tuple[str, ...]]:
     """Makes the scavenger's stream what it is, and waits until it is that on the routers."""
     (slot,) = bench.reserve(file).values()
     bench.arm(slot, slot.start)
-    wait_until(slot.start + 0.5)
+    bench.wait_until(slot.start + 0.5)
     return bench.configuration(slot.start + 0.5)
 
 
@@ -59,14 +58,14 @@ def streams(bench: Bench, file: Path, count: int) -> Ran:
     flows: dict[str, traffic.Flow] = {"QBSS": scavenger}
     ends: list[float] = []
     leave = scavenger.started_at + lasts_s - after_s
-    wait_until(scavenger.started_at + alone_s)
+    bench.wait_until(scavenger.started_at + alone_s)
     for number in range(1, count + 1):
         # It begins when both of its ends run, and lasts from then on.
-        duration_s = max(1.0, leave - time.time() - START_S)
+        duration_s = max(1.0, leave - bench.clock.now() - START_S)
         flows[f"best effort {number}"] = bench.tcp("source-b", "sink-a", SCAVENGER_PORT + number, duration_s)
         ends.append(flows[f"best effort {number}"].started_at + duration_s)
         if number < count:
-            wait_until(flows[f"best effort {number}"].started_at + apart_s)
+            bench.wait_until(flows[f"best effort {number}"].started_at + apart_s)
     for flow in flows.values():
         flow.wait(lasts_s + 60)
     begins = [flow.started_at for name, flow in flows.items() if name != "QBSS"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
 from slotcar_lab.experiments.added import Added, Pair
-from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp, wait_until
+from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
 from slotcar_lab.experiments.figures import MILLISECOND, Phase, during
@@ -157,7 +157,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
     bench.arm(slots[0], first - CONGESTED_S - 3 * START_S)
     loaded, unloaded, sent = {}, {}, []
     with bench.captured((STREAM.source,), (STREAM.destination,), f"udp port {STREAM.port}") as captured:
-        wait_until(first - CONGESTED_S - 2 * START_S)
+        bench.wait_until(first - CONGESTED_S - 2 * START_S)
         stream, load = bench.udp(STREAM, end), bench.udp(LOAD, first + LOADED_S)
         began = max(stream.started_at, load.started_at)
         configuration = bench.configuration(first + 1.0)
@@ -167,12 +167,12 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
             loaded_until = slot.start + LOADED_S
             # TransferRequest while the load is there, so that the next slot's load does not wait for the answer.
             bench.watch([replace(slot, end=loaded_until)])
-            wait_until(loaded_until)
+            bench.wait_until(loaded_until)
             less = bench.udp(FITS, slot.end)
             begins = max(slot.start + SLOT_SETTLE_S, load.started_at + SETTLE_S)
             loaded[slot.name] = Phase(slot.name, begins, loaded_until - 0.2)
             unloaded[slot.name] = Phase(slot.name, less.started_at + SETTLE_S, slot.end - steps.BEFORE_END_S)
-            wait_until(slot.end - steps.BEFORE_END_S)
+            bench.wait_until(slot.end - steps.BEFORE_END_S)
             sent.append((load, max(began, load.started_at), loaded_until))
             sent.append((less, less.started_at, slot.end))
         stream.wait(20.0)

@@ -103,7 +103,7 @@ def measure(bench: Bench) -> Findings:
             bench.say(
                 f"{points} congestion point(s), ECN {'on' if ecn else 'off'}: {words}, {one.retransmitted} again"
             )
-    return Findings(_rows(runs, fit=not bench.doubts), _plots(runs), bench.configuration(time.time()))
+    return Findings(_rows(runs, fit=not bench.doubts), _plots(runs), bench.configuration(bench.clock.now()))
 
 
 def _rows(runs: Runs, *, fit: bool) -> tuple[Row, ...]:

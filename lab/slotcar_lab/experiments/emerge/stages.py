@@ -8,7 +8,7 @@ from pathlib import Path
 
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.added import Added, Figure, Pair, added
-from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp, wait_until
+from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
 from slotcar_lab.experiments.pacing import pause_doubt
@@ -90,16 +90,16 @@ def run(
     nodes = [foreground.destination, *(flow.destination for flow in background)]
     expression = f"udp portrange {ports[0]}-{ports[-1]}"
     with bench.captured(tuple(dict.fromkeys(sources)), tuple(dict.fromkeys(nodes)), expression) as captured:
-        wait_until(slot.start - alone_s - congested_s - START_S)
+        bench.wait_until(slot.start - alone_s - congested_s - START_S)
         first = bench.udp(foreground, end)
-        wait_until(slot.start - congested_s - START_S)
+        bench.wait_until(slot.start - congested_s - START_S)
         others = [bench.udp(flow, full_until) for flow in background]
         began = max(flow.started_at for flow in others)
         configuration = bench.configuration(slot.start + 0.5 * (slot.end - slot.start))
-        wait_until(full_until)
+        bench.wait_until(full_until)
         less = [bench.udp(fits, end)] if fits else []
         bench.watch([replace(slot, end=end)])
-        wait_until(end + 0.5)
+        bench.wait_until(end + 0.5)
         for flow in (first, *others, *less):
             flow.wait(15.0)
     bench.doubt_senders([first], began, end)

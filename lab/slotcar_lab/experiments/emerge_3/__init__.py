@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
 from slotcar_lab.experiments import figures
-from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Captured, Slot, Udp, wait_until
+from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Captured, Slot, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
@@ -78,7 +77,7 @@ def measure(bench: Bench) -> Findings:
     last = 5000 + 2 * len(slots)
     with bench.captured(("laurel", "cubs"), ("tundra",), f"udp portrange 5001-{last}") as captured:
         begins = [_send(bench, slot, 5001 + 2 * number) for number, slot in enumerate(slots)]
-        wait_until(slots[-1].end + 1.0)
+        bench.wait_until(slots[-1].end + 1.0)
     mixes = [
         _mix(captured, slot, began, 5001 + 2 * n) for n, (slot, began) in enumerate(zip(slots, begins, strict=True))
     ]
@@ -97,20 +96,20 @@ def measure(bench: Bench) -> Findings:
 def _send(bench: Bench, slot: Slot, port: int) -> float:
     """Both flows of a mix, from before its slot to its end; gives when both were there."""
     foreground, background = _rates(slot)
-    wait_until(slot.start - CONGESTED_S - START_S)
+    bench.wait_until(slot.start - CONGESTED_S - START_S)
     flows = [
         bench.udp(Udp("laurel", "tundra", port, int(LITTLE_LESS * foreground * 1_000_000 / PAPER_SCALE)), slot.end),
         bench.udp(Udp("cubs", "tundra", port + 1, background * 1_000_000 // PAPER_SCALE), slot.end),
     ]
     began = max(flow.started_at for flow in flows)
     bench.watch([slot])
-    wait_until(slot.end + 0.5)
+    bench.wait_until(slot.end + 0.5)
     for flow in flows:
         flow.wait(15.0)
     bench.doubt_senders(flows, began, slot.end)
     if began + SETTLE_S > slot.start - LEAST_S:
         bench.doubts.append(f"the flows of {slot.name} met no sooner than its slot")
-    bench.say(f"{slot.name} is measured, {time.time() - slot.end:.1f} s after its slot")
+    bench.say(f"{slot.name} is measured, {bench.clock.now() - slot.end:.1f} s after its slot")
     return began
 
 

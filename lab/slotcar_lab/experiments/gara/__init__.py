@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +13,7 @@ from pathlib import Path
 from slotcar.admission.arithmetic import BURST_FLOOR_BYTES, burst_bytes
 from slotcar.vocabulary import Protocol
 from slotcar_lab.experiments import figures, pacing
-from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp, wait_until
+from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
@@ -126,14 +125,14 @@ def measure(bench: Bench, course: Course) -> Findings:
     background = _paced("anl-premium", 5001, highest_bps)
     flows = {one.name: _flow(one, 5003 + 2 * number) for number, one in enumerate(shown)}
     with bench.captured(("anl-premium",), ("lbnl-premium",), "udp portrange 5001-5019") as captured:
-        wait_until(whole.start - START_S)
+        bench.wait_until(whole.start - START_S)
         first = bench.udp(background, end)
-        first.steer(time.time(), 8 * PAYLOAD_BYTES)  # until it is told its rate
+        first.steer(bench.clock.now(), 8 * PAYLOAD_BYTES)  # until it is told its rate
         follower = Follower(bench, first)
         with follower.following():
             competing = bench.udp(course.competing, end)
             others = [_foreground(bench, flow, slots[name]) for name, flow in flows.items()]
-            wait_until(end + 0.5)
+            bench.wait_until(end + 0.5)
         totals = [flow.wait(15.0) for flow in (first, *others)]
         competing.wait(15.0)
     streams = {BACKGROUND: captured.stream(background.port)} | {
@@ -169,7 +168,7 @@ def _paced(source: str, port: int, rate_bps: int) -> Udp:
 
 
 def _foreground(bench: Bench, flow: Udp, slot: Slot) -> UdpFlow:
-    wait_until(slot.start + AFTER_S - START_S)
+    bench.wait_until(slot.start + AFTER_S - START_S)
     started = bench.udp(flow, slot.end - 0.2)
     bench.watch([slot])
     return started

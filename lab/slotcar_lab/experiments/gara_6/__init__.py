@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ import yaml
 
 from slotcar_lab.client import LabProcess
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments.bench import Bench, Slot, Udp, wait_until
+from slotcar_lab.experiments.bench import Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
@@ -79,18 +78,18 @@ def measure(bench: Bench) -> Findings:
     started = [receiving]
     try:
         pid = json.loads(receiving.wait_reported("\n", READY_S).splitlines()[0])["pid"]
-        since = time.time() + times.lead_s
+        since = bench.clock.now() + times.lead_s
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
         configuration = bench.configuration((cores.start + network.end) / 2)
-        wait_until(since)
+        bench.wait_until(since)
         started.append(bench.lab.start_python("sender", SCRIPT, "send", ADDRESS, str(PORT), str(PACED_BPS)))
-        wait_until(since + times.congested - 1.0)
+        bench.wait_until(since + times.congested - 1.0)
         competing = bench.udp(COMPETING, since + times.end)
-        wait_until(since + times.load)
+        bench.wait_until(since + times.load)
         started.append(bench.lab.start_python("receiver", SCRIPT, "load", str(LOAD)))
         started[-1].wait_reported("\n", READY_S)
-        wait_until(since + times.end)
+        bench.wait_until(since + times.end)
         competing.wait(30.0)
         samples = _samples(receiving, offset_s)
     finally:

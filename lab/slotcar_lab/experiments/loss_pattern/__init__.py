@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from slotcar_lab.experiments import figures
-from slotcar_lab.experiments.bench import START_S, Bench, Captured, Udp, wait_until
+from slotcar_lab.experiments.bench import START_S, Bench, Captured, Udp
 from slotcar_lab.experiments.capture import numbered, stamps
 from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
@@ -69,13 +69,13 @@ def measure(bench: Bench) -> Findings:
     bench.arm(slot, slot.start - BEFORE_S - 4 * START_S)
     configuration = bench.configuration(slot.start + 1.0)
     with bench.captured((SOURCE,), (SINK,), f"tcp dst port {PORT}") as captured:
-        wait_until(slot.start - BEFORE_S - 4 * START_S)
+        bench.wait_until(slot.start - BEFORE_S - 4 * START_S)
         left_s = slot.end - slot.start + BEFORE_S + 3 * START_S
         loads = [bench.udp(load, slot.end) for load in LOADS]
         rivals = [bench.tcp(LOADS[0].source, LOADS[0].destination, port, left_s) for port in RIVALS]
         flow = bench.tcp(SOURCE, SINK, PORT, left_s)
         bench.watch([slot])
-        wait_until(slot.end)
+        bench.wait_until(slot.end)
         for one in (flow, *rivals, *loads):
             one.stop()
     bench.doubt_senders(loads, flow.started_at, slot.end)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments.bench import Bench, Udp, wait_until
+from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 
@@ -94,9 +93,9 @@ Runs = Mapping[tuple[str, float], Ran]
 def measure(bench: Bench) -> Findings:
     slot = bench.reserve(HERE / "reservations.yml")["base"]
     bench.arm(slot, slot.start)
-    wait_until(slot.start + 2.0)
+    bench.wait_until(slot.start + 2.0)
     configuration = bench.configuration(slot.start + 1.0)
-    folder = f"/tmp/nict-af-{int(time.time())}"  # noqa: S108 - of the lab's host
+    folder = f"/tmp/nict-af-{int(bench.clock.now())}"  # noqa: S108 - of the lab's host
     bench.lab.check(SINK, ["mkdir", "-p", folder])
     serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}

@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 
 from slotcar_lab import traffic
-from slotcar_lab.experiments.bench import Bench, Udp, wait_until
+from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Rule
 
@@ -81,7 +81,7 @@ def measure(bench: Bench) -> Findings:
     slot = next(iter(slots.values()))
     start = slot.start
     bench.arm(slot, start)
-    wait_until(start + 1.0)
+    bench.wait_until(start + 1.0)
     configuration = bench.configuration(start + 1.0)
     bursts = _bursts(configuration["near"])
     names = sorted(slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from slotcar_lab.experiments import figures
-from slotcar_lab.experiments.bench import START_S, Bench, Udp, wait_until
+from slotcar_lab.experiments.bench import START_S, Bench, Udp
 from slotcar_lab.experiments.datagrid import scavenger
 from slotcar_lab.experiments.datagrid.scavenger import (
     GOODPUT_MBPS,
@@ -61,7 +61,7 @@ def measure(bench: Bench) -> Findings:
     lasts_s = before_s + START_S + beside_s
     with bench.captured((BEST_EFFORT.source,), (BEST_EFFORT.destination,), f"udp port {BEST_EFFORT.port}") as captured:
         best = bench.udp_for(BEST_EFFORT, lasts_s)
-        wait_until(best.started_at + before_s)
+        bench.wait_until(best.started_at + before_s)
         qbss = bench.tcp("source-a", "sink-a", SCAVENGER_PORT, START_S + beside_s + after_s)
         best.wait(lasts_s + 30)
     qbss.wait(after_s + 60)

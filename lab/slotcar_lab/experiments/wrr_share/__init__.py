@@ -9,7 +9,7 @@ from pathlib import Path
 
 from slotcar_lab import traffic
 from slotcar_lab.experiments import figures
-from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp, wait_until
+from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import during
@@ -73,7 +73,7 @@ def measure(bench: Bench) -> Findings:
     configurations = {slot.name: bench.configuration(slot.start + 1.0) for slot in ordered}
     with bench.captured((STREAMS[0].source,), (STREAMS[0].destination,), ports) as captured:
         # The load comes last: what starts beside it waits for the emulator until its slots are over.
-        wait_until(first - CONGESTED_S - 4 * START_S)
+        bench.wait_until(first - CONGESTED_S - 4 * START_S)
         ends = {
             flow.port: max(slot.end for slot in ordered if _port(slot) == flow.port) for flow in (*STREAMS, GREEDY)
         }
@@ -81,7 +81,7 @@ def measure(bench: Bench) -> Findings:
         greedy = bench.udp(GREEDY, ends[GREEDY.port])
         load = bench.udp(LOAD, end)
         bench.watch(ordered)
-        wait_until(end + 0.5)
+        bench.wait_until(end + 0.5)
         for one in (*flows, greedy, load):
             one.wait(20.0)
     for sender, until in zip((*flows, greedy), ends.values(), strict=True):

@@ -10,10 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from slotcar_lab import traffic
+from slotcar_lab.clocks import MachineClock
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import Controller
-from slotcar_lab.experiments import bench
-from slotcar_lab.experiments.bench import Bench, Slot
+from slotcar_lab.experiments.bench import Bench, Slot, Udp
+from slotcar_lab.virtual.guest_time import GuestTime
 
 
 def bench_of(lab: object = None, controller: object = None) -> Bench:
@@ -21,7 +23,7 @@ def bench_of(lab: object = None, controller: object = None) -> Bench:
 
 
 def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(MachineClock, "wait_until", lambda clock, at: None)
     now, commands = datetime.now(UTC), []
 
     def entry(handle: str, *ends_in_s: float) -> dict[str, Any]:
@@ -52,3 +54,41 @@ def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[st
     ready._concerned = ["r1"]
     ready.watch([Slot("slot", time.time() - 20, time.time() - 1, 0)])
     assert ready.doubts == doubts
+
+
+class Held:
+    """A clock of a guest's, which stands still."""
+
+    def __init__(self, now_s: float) -> None:
+        self.now_s = now_s
+
+    def now(self) -> float:
+        return self.now_s
+
+    def wait_until(self, at: float) -> None:
+        raise AssertionError("nobody waits here")
+
+
+def test_in_virtual_time_flows_that_are_asked_for_within_a_second_begin_at_one_instant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[dict[str, Any]] = []
+    monkeypatch.setattr(traffic, "start_udp", lambda *_, **flow: started.append(flow))
+    ready, clock = bench_of(), Held(100.0)
+    ready.clock, ready.by = clock, cast(GuestTime, object())
+    flow = Udp("a", "b", 5001, 1_000_000)
+    for now_s in (100.0, 100.3, 100.9, 101.1):
+        clock.now_s = now_s
+        ready.udp(flow, 120.0)
+    assert [one["begin"] for one in started] == [103, 103, 103, 104]
+    assert [one["duration_s"] for one in started] == [17, 17, 17, 16]
+    assert all(one["clock"] is clock for one in started)
+
+
+def test_in_real_time_a_flow_begins_as_soon_as_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, Any]] = []
+    monkeypatch.setattr(traffic, "start_udp", lambda *_, **flow: started.append(flow))
+    ready = bench_of()
+    ready.udp(Udp("a", "b", 5001, 1_000_000), time.time() + 20)
+    assert started[0]["begin"] is None
+    assert started[0]["duration_s"] <= 20

@@ -1,0 +1,36 @@
+"""`slotcar serve` by the clock of a guest in virtual time.
+
+    python -m slotcar_lab.virtual.serve TIME-FILE IDLE-FOLDER PORT
+
+The wall clock of this process and of all that it starts is the guest's already (`slotcar_lab.wall_clock`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from slotcar.api.serving import serve
+from slotcar.settings import load_settings
+from slotcar.timebase import Clocks
+from slotcar.web.app import create_app
+from slotcar_lab.clocks import read_time
+from slotcar_lab.virtual import idle
+
+
+def clocks(time_file: Path, idle_folder: Path) -> Clocks:
+    """Nobody sets the guest's clock, so that its time is also the seconds that nobody sets."""
+    return Clocks(
+        monotonic=partial(read_time, time_file), idle=partial(idle.idle_noted, idle_folder), read_by_plays=True
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    time_file, idle_folder, port = arguments
+    serve(load_settings(listen_port=int(port)), create_app, clocks(Path(time_file), Path(idle_folder)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
