@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.broker import Broker
-from slotcar.broker.queries import EVENTS_WITHIN, MOST_EVENTS
+from slotcar.broker.queries import EVENTS_WITHIN, LAST_EVENTS, MOST_EVENTS
 from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
@@ -35,8 +35,6 @@ from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from slotcar.views.topology import network_document
 from slotcar.views.usage import UsageTable, months_of, usage_table
 
-#: Of a device's last events, among which its state is looked for.
-LAST_EVENTS = 20
 #: How far ahead one looks for boundaries who does not say.
 LOOK_AHEAD = timedelta(days=31)
 
@@ -153,8 +151,9 @@ class Overview:
         events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         owner = roles.only_owner(caller)
         entries, crowds = self._around(at, owner)
-        visible = [one for one in entries if owner in (None, one.reservation.owner)]
+        own = [one for one in entries if owner in (None, one.reservation.owner)]
         beside = sum(len(crowd.numbers) for crowd in crowds)
+        visible = self.broker.with_slots(own, caller, now)
         items = timeline(visible, events, TimelineQuery(at, at, own_only=not whole), now, beside)
         if not whole:
             return BoundaryView(at, items[0] if items else None, None)

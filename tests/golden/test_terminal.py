@@ -20,6 +20,7 @@ from slotcar.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservat
 from slotcar.cli.tables import Column, Row, table_lines
 from slotcar.cli.watching import StatusPicture, drawing, line
 from slotcar.ledger.model import Entry, State
+from slotcar.ledger.slot_states import SlotNow, SlotState
 from slotcar.reservation.model import Endpoint
 from slotcar.views.documents import timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline
@@ -42,9 +43,16 @@ def _entry(number: int, name: str, rate_bps: int, *slots: tuple[int, int], state
     return replace(slotted, handle=f"r-0123456789abcde{number}", reservation=request, state=state)
 
 
+def _with_slot(one: Entry, number: int, state: SlotState, why: str = "") -> Entry:
+    windows = one.reservation.windows
+    return replace(one, slot=SlotNow(number, len(windows), windows[number - 1], state, NOW, why))
+
+
 ENTRIES = (
-    _entry(1, "cms-tonight", 36_000_000, (60, 180)),
-    _entry(2, "atlas", 20_500_000, (0, 60), (DAY, DAY + 60), (2 * DAY, 2 * DAY + 60)),
+    _with_slot(_entry(1, "cms-tonight", 36_000_000, (60, 180)), 1, SlotState.FAILED, "anl-edge: it takes no push"),
+    _with_slot(
+        _entry(2, "atlas", 20_500_000, (0, 60), (DAY, DAY + 60), (2 * DAY, 2 * DAY + 60)), 2, SlotState.PLANNED
+    ),
     _entry(3, "lhcb", 1_000_000, (-60, 60), (60, 120), state=State.HELD),
 )
 ITEMS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -57,6 +58,12 @@ def test_an_operators_how_to(controller: Controller, tmp_path: Path) -> None:
     assert states == {"hep/cms": "cancelled", "hep/atlas": "cancelled", "hep/lhcb": "cancelled"}
 
 
+def held_without_a_ledger(state_dir: Path) -> list[str]:
+    """The routers that rollbacks hold, which the next controller records."""
+    events = [json.loads(file.read_text()) for file in (state_dir / "unrecorded").glob("*.json")]
+    return sorted({event["device"] for event in events if event["kind"] == "device.held"})
+
+
 @pytest.mark.slow  # in short: tests/lab/test_main_job_orphaned.py
 def test_the_how_to_of_an_emergency(lab: Lab, controllers: Controllers) -> None:
     def queues(router: str) -> bool:
@@ -70,5 +77,11 @@ def test_the_how_to_of_an_emergency(lab: Lab, controllers: Controllers) -> None:
     controller.kill()
     follow(HOWTO / "emergency-rollback.md", ROOT, controller.environment)
     slotcar("cancel", "hep/cms", "--yes", environment=controller.environment)
+    slotcar(
+        "release",
+        *held_without_a_ledger(Path(controller.environment["SLOTCAR_STATE_DIR"])),
+        "--yes",
+        environment=controller.environment,
+    )
     controllers.settled()
     assert all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers"

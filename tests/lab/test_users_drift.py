@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -86,16 +87,25 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> N
     run("drift", "--repair", "--yes")
     assert "dst_port 5001" in policed(lab)
 
-    run("rollback", "--to", "baseline", "--yes")
+    held: set[str] = set()
+
+    def roll_back(*arguments: str) -> None:
+        matched = re.search(r"\. (.+) (?:is|are) held until", run("rollback", "--to", *arguments, "--yes"))
+        assert matched is not None
+        held.update(matched[1].split(", "))
+
+    roll_back("baseline")
     assert snapshots(lab) == unreserved
-    run("rollback", "--to", revisions[-1], "--device", "anl-edge", "--yes")
+    roll_back(revisions[-1], "--device", "anl-edge")
     assert "dst_port 5001" in policed(lab)
-    run("rollback", "--to", "baseline", "--yes")
-    run("rollback", "--to", with_flow.isoformat(), "--yes")
+    roll_back("baseline")
+    roll_back(with_flow.isoformat())
     assert "dst_port 5001" in policed(lab)
     assert "neither a revision nor a time" in run("rollback", "--to", "yesterday", code=1)
     assert "either a revision" in run("rollback", revisions[-1], "--to", "baseline", code=2)
 
     run("cancel", "drift/hand", "--yes")
+    run("push", "--yes", code=1)
+    run("release", *sorted(held), "--yes")
     run("push", "--yes")
     assert not policed(lab)

@@ -14,6 +14,7 @@ BIN = Path(sys.executable).parent
 COMMANDS = {
     "schemas/reservation.schema.json": ("slotcar", "schema", "reservation"),
     "schemas/openapi.json": ("slotcar", "schema", "openapi"),
+    "docs/reference/slot-states.md": ("python", "tools/slot_state_table.py"),
     "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 

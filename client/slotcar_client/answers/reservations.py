@@ -89,6 +89,31 @@ class Progress(TypedDict):
     missing_bytes: int
 
 
+class DeviceSlot(TypedDict):
+    """What is on one device of a slot; `state` as of `SlotNow`."""
+
+    device: str
+    state: str
+    since: str | None
+    why: str
+
+
+class SlotNow(TypedDict):
+    """The slot that is open, else the next one, else the last: what was verified of it.
+
+    `state`: planned, armed, in-place, withheld, failed, rolled-back, ended or unknown.
+    """
+
+    number: int
+    of: int
+    start: str
+    end: str
+    state: str
+    since: str | None
+    why: str
+    devices: list[DeviceSlot]
+
+
 class Entry(TypedDict):
     """A reservation as the ledger holds it; `version` is what a change is of."""
 
@@ -104,6 +129,7 @@ class Entry(TypedDict):
     hold_until: str | None
     proposed: Proposed | None
     progress: Progress | None
+    slot: SlotNow | None
     group: NotRequired[str | None]
 
 
@@ -125,4 +151,5 @@ class Group(TypedDict):
     start: str
     end: str
     hold_until: str | None
+    slot_state: str | None
     members: list[Member]

@@ -21,6 +21,16 @@ class SlotAtBoundary(TypedDict):
     of: int
 
 
+class StateAtBoundary(TypedDict):
+    """What was verified of a slot that starts or ends there, where it is the reservation's present one."""
+
+    name: str
+    what: Literal["starting", "ending"]
+    state: str
+    since: str | None
+    why: str
+
+
 class TimelineItem(TypedDict):
     """One boundary: `owner/name` of what starts, ends and changes its rate there."""
 
@@ -34,6 +44,7 @@ class TimelineItem(TypedDict):
     skew_us: int | None
     devices: list[DeviceAtBoundary]
     slots: list[SlotAtBoundary]
+    states: list[StateAtBoundary]
 
 
 class BoundaryCount(TypedDict):

@@ -5,6 +5,7 @@ A test holds every example against its schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,6 +43,12 @@ _HOPS = [
     ("lbnl-7507", "ATM1/0/0.60", "FastEthernet4/0/0"),
 ]
 _SLS = ["anl-esnet-ip-premium", "esnet-lbnl-ip-premium"]
+
+
+def slot_example(state: str, devices: Sequence[str], window: Json) -> Json:
+    """A slot of which all devices are in one state that needs no reason."""
+    one = {"state": state, "since": None, "why": ""}
+    return {"number": 1, "of": 1, **window, **one, "devices": [{"device": name, **one} for name in devices]}
 
 
 def _demand(resource: str, rate_bps: int) -> Json:
@@ -88,6 +95,7 @@ ENTRY: Json = {
     "hold_until": None,
     "proposed": None,
     "progress": None,
+    "slot": slot_example("planned", [device for device, *_ in _HOPS], WINDOW),
 }
 
 
@@ -101,6 +109,7 @@ def _later(state: str, **reservation: Any) -> Json:
         "version": 2,
         "changed_at": "2027-03-01T12:10:00Z",
         "reservation": RESERVATION | reservation,
+        "slot": ENTRY["slot"] if state == "committed" else None,
     }
 
 
@@ -286,6 +295,15 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
                         "lag_us": 91_000,
                         "skew_us": 28_000,
                         "devices": [_active("anl-7507-1", 63_000), _active("esnet-7507", 91_000)],
+                        "states": [
+                            {
+                                "name": "hep/tonight-cms",
+                                "what": "starting",
+                                "state": "in-place",
+                                "since": "2027-03-01T21:00:02Z",
+                                "why": "",
+                            }
+                        ],
                     },
                     {
                         "at": WINDOW["end"],
@@ -298,6 +316,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
                         "lag_us": None,
                         "skew_us": None,
                         "devices": [_active(name, None) | {"phase": "armed"} for name in ("anl-7507-1", "esnet-7507")],
+                        "states": [],
                     },
                 ],
                 "next": None,

@@ -33,7 +33,7 @@ def group_examples(request: Json, entry: Json) -> dict[str, tuple[Json | None, J
         return {
             "handle": GROUP, "owner": request["owner"], "name": "tonight",
             "version": sum(one["version"] for one in members), "state": state, **window,
-            "hold_until": None, "members": members, **more,
+            "hold_until": None, "slot_state": "planned" if state == "committed" else None, "members": members, **more,
         }  # fmt: skip
 
     return {
@@ -52,6 +52,7 @@ def _line(entry: Json, state: str) -> Json:
     reservation = entry["reservation"] | {"name": "tonight.line", "together": together}
     return entry | {
         "state": state, "reservation": reservation, "group": GROUP, "member": "line", "on_failure": "end-all",
+        "slot": entry["slot"] if state == "committed" else None,
     }  # fmt: skip
 
 
@@ -68,4 +69,7 @@ def _cores(entry: Json, state: str) -> Json:
         "handle": "r-3c9d4e8f1a7q2m5k", "number": 8, "state": state, "reservation": reservation, "paths": [],
         "demands": [{"resource": "cpu:lbnl-premium", "unit": "millicores", "rate_bps": 4000, "amounts": [4000]}],
         "group": GROUP, "member": "cores", "on_failure": "go-on",
+        "slot": entry["slot"] | {"devices": [entry["slot"]["devices"][0] | {"device": "lbnl-premium"}]}
+        if state == "committed"
+        else None,
     }  # fmt: skip

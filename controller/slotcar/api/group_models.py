@@ -8,6 +8,7 @@ from pydantic import Field
 
 from slotcar.api.models import Answer, EntryOut
 from slotcar.ledger.model import State
+from slotcar.ledger.slot_states import SlotState
 from slotcar.vocabulary import OnFailure
 
 
@@ -32,6 +33,9 @@ class GroupOut(Answer):
     start: datetime
     end: datetime
     hold_until: datetime | None
+    slot_state: SlotState | None = Field(
+        default=None, description="what is on the devices of all members: of the one that is furthest from its promise"
+    )
     members: list[MemberOut]
 
 

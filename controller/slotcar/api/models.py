@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from slotcar.ledger.model import State
+from slotcar.ledger.slot_states import SlotState
 from slotcar.problems import LINE_PATTERN
 from slotcar.reservation.model import ReservationFields
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
@@ -92,6 +93,31 @@ class ProgressOut(Answer):
     missing_bytes: int = Field(description="what could not be promised by the deadline; all that was free is taken")
 
 
+class DeviceSlotOut(Answer):
+    """What is on one device of a slot."""
+
+    device: str
+    state: SlotState
+    since: datetime | None = Field(description="since when; of `in-place` when it was last read back")
+    why: str = Field(description="by what and by whom, where it is not as it should be")
+
+
+class SlotNowOut(WindowOut):
+    """The slot that is open, else the next one, else the last: what was verified of it, never what the clock says.
+
+    `planned`: nothing is there yet. `armed`: its devices will begin it by themselves. `in-place`: read back. `withheld`:
+    kept back because a device of the path is not ready, or held. `failed`: a device took no push. `rolled-back`: by an
+    operator. `ended`: seen to be gone. `unknown`: nobody has read its devices since.
+    """
+
+    number: int = Field(description="counted from 1")
+    of: int = Field(description="of so many slots")
+    state: SlotState = Field(description="of the device that is furthest from what was promised")
+    since: datetime | None = Field(description="since when; of `in-place` when it was last read back")
+    why: str = Field(description="by what and by whom, where it is not as it should be")
+    devices: list[DeviceSlotOut]
+
+
 class EntryOut(Answer):
     """A reservation as the ledger holds it. `version` is the ETag."""
 
@@ -109,6 +135,10 @@ class EntryOut(Answer):
     progress: ProgressOut | None = Field(description="of a volume by a deadline, the last report")
     group: str | None = Field(
         default=None, exclude_if=lambda group: group is None, description="handle of the group that it is a member of"
+    )
+    slot: SlotNowOut | None = Field(
+        default=None,
+        description="what is on its devices, beside `state`, which is the ledger's; null where it was never in force",
     )
 
 

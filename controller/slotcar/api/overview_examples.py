@@ -79,6 +79,7 @@ _BOUNDARY = {
         "phase": "armed",
         "lag_us": None,
         "skew_us": None,
+        "states": [],
         "devices": [{"device": "anl-7507-1", "phase": "armed", "lag_us": None, "message": ""}],
     },
     "groups": [

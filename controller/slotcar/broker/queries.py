@@ -14,6 +14,7 @@ from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.model import Entry, Event
 from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter
+from slotcar.ledger.slot_states import TELLING, Recorded, slot_now
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.routing import ways
@@ -37,6 +38,10 @@ from slotcar.wiring import pusher_for
 EVENTS_WITHIN = timedelta(hours=1)
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
+#: Of so many reservations a timeline says what is on their devices.
+MOST_STATES = 10_000
+#: Of a device's last events, among which its state is looked for.
+LAST_EVENTS = 20
 
 AnyFilter = TypeVar("AnyFilter", EntryFilter, GroupFilter)
 
@@ -98,6 +103,19 @@ class Queries:
         visible = visible_to(wanted, caller)
         return self.ledger.page(visible) if visible else Page((), 0)
 
+    def with_slots(self, entries: Sequence[Entry], caller: Caller, now: datetime) -> tuple[Entry, ...]:
+        """The entries, each with what is on the devices of its slot, as it is recorded; no device is read."""
+        devices = {name for entry in entries for name in entry.devices}
+        summaries = self.ledger.summaries
+        latest = summaries.latest_of_devices(TELLING, sorted(devices), LAST_EVENTS) if devices else ()
+        recorded = Recorded(
+            summaries.slot_records([entry.handle for entry in entries]) if entries else {},
+            {event.device: event for event in latest if event.device},
+            summaries.last_check() if entries else None,
+            whole=roles.may_overview(caller),
+        )
+        return tuple(replace(entry, slot=slot_now(entry, recorded, now)) for entry in entries)
+
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.
 
@@ -115,7 +133,10 @@ class Queries:
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         entries = self._entries_between(query, owner)
-        return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
+        own = [one for one in entries if owner in (None, one.reservation.owner) and query.concerns(one)]
+        slotted = {one.handle: one for one in self.with_slots(own[:MOST_STATES], caller, now)}
+        visible = (slotted.get(one.handle, one) for one in entries if owner in (None, one.reservation.owner))
+        return timeline(visible, events, query, now)
 
     def _entries_between(self, query: TimelineQuery, owner: str | None) -> tuple[Entry, ...]:
         """The entries of a timeline, with the rates of background reservations, for which alone all others are read."""

@@ -12,7 +12,7 @@ import typer
 
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import Devices, Inventory, OutputFormat, Yes, actor, complete_reservation
+from slotcar.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation, time_of
 from slotcar.cli.output import (
     Format,
     coloured_diff,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from slotcar.network.model import Network
-    from slotcar.recovery.rollback import Goal
+    from slotcar.cli.rolling_back import RollbackDesk
+    from slotcar.recovery.rollback import Goal, Rollback
     from slotcar.rollout.archive import Archive
     from slotcar.rollout.model import PushResult, Wanted
     from slotcar.rollout.pusher import Pusher, Readings
@@ -100,11 +100,13 @@ def push(
     from slotcar.planning.errors import NotPossible
     from slotcar.recovery.comparison import compare, comparison_document, must_be_wanted_still
     from slotcar.rollout.holding import held_devices
+    from slotcar.rollout.unrecorded import record_kept
     from slotcar.wiring import pusher_for
 
     require_local_ledger("devices are pushed to")
     with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
         pusher = pusher_for(opened.network, opened.settings, opened.ledger)
+        record_kept(pusher.archive, opened.ledger)  # a rollback may have held routers without the ledger
         progress("reading the devices")
         comparison = compare(opened.ledger, opened.network, pusher, now(), device)
         document = comparison_document(comparison)
@@ -148,21 +150,29 @@ def rollback(
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="only list the revisions")] = False,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", help="when the controller manages them again, such as now + 2 h; else when released"),
+    ] = None,
     inventory: Inventory = None,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
-    A running controller will push what its ledger wants again: stop it first, or cancel the reservation instead.
+    The routers are held from then on: no controller pushes to them until `slotcar release`, or until --until. A controller
+    that leads is asked to leave them alone first. Without a ledger that answers, the next controller with this state folder
+    records the hold before it pushes.
 
     `baseline` is the configuration without any reservation. The archive knows which reservations a router carries,
     and since when: those that the rollback removes, changes or restores are listed before it asks. A slot that has ended is
     not restored. A slot that stays open is ended by the router itself where it can act by itself; the others are listed.
     Routers that do not answer are listed (exit code 1), and the rollback goes on with the rest. The next leading
-    controller with this state folder records the event `push.rolled-back`.
+    controller with this state folder records the event `push.rolled-back` where no ledger answers.
     """
+    from slotcar.cli.rolling_back import RollbackDesk, held_words, until_words
     from slotcar.planning.errors import NotPossible
+    from slotcar.recovery.history import taken_from
     from slotcar.recovery.rollback import Goal
     from slotcar.views.devices import named_devices
     from slotcar.wiring import pusher_for
@@ -180,28 +190,27 @@ def rollback(
     if show:
         _list(pusher.archive, form, named_devices(network, device))
         return
+    hold_until = time_of("--until", until, now())
     if to or reservation:
-        _roll_back(pusher, network, Goal(to, device, reservation), yes)
+        _roll_back(RollbackDesk(chosen, network, hold_until), pusher, Goal(to, device, reservation), yes)
         return
     if not revisions and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
     # Twice the same is the same: the second time it does not take back what the first one did.
     which = revision or pusher.archive.rollback_of(revisions[-1]) or revisions[-1]
     names = named_devices(network, device, pusher.archive.devices_of(which))
-    confirm(yes, f"Roll back {which} on {', '.join(names)}?")
+    confirm(yes, f"Roll back {which} on {', '.join(names)}, and hold them {until_words(hold_until)}?")
     progress("rolling back")
-    with _finished_at_a_stop(), long_work_reported():
-        pusher.roll_back(which, names)
-    _keep_event(pusher.archive, list(names), f"taken back: {which}")
-    stdout().print(f"Rolled back and verified: {', '.join(names)}.")
 
+    def roll_back() -> Mapping[str, Sequence[str]]:
+        before = {name: pusher.archive.reservations_now(name) for name in names}
+        with _finished_at_a_stop(), long_work_reported():
+            pusher.roll_back(which, names)
+        carried = {name: {one.handle: one for one in some} for name, some in before.items()}
+        return {name: taken_from(some, pusher.archive.reservations_now(name)) for name, some in carried.items()}
 
-def _keep_event(archive: Archive, names: Sequence[str], message: str) -> None:
-    """A rollback asks no ledger; the controller that leads next records it."""
-    from slotcar.rollout.unrecorded import keep_unrecorded
-
-    details = {"by": "operator", "actor": actor(), "message": f"{message}, by {actor()}"}
-    keep_unrecorded(archive, "push.rolled-back", names, now(), details)
+    RollbackDesk(chosen, network, hold_until).hold_and(roll_back, list(names), f"taken back: {which}")
+    stdout().print(f"Rolled back and verified: {', '.join(names)}. {held_words(names, hold_until)}")
 
 
 def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
@@ -243,19 +252,21 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
         raise
 
 
-def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
+def _roll_back(desk: RollbackDesk, pusher: Pusher, goal: Goal, yes: bool) -> None:
+    from slotcar.cli.rolling_back import held_words, until_words
     from slotcar.recovery.rollback import plan_rollback
 
     progress("reading the devices")
     with long_work_reported():
-        rollback = plan_rollback(pusher, network, goal, now())
+        rollback = plan_rollback(pusher, desk.network, goal, now())
     for one in rollback.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
     for failure in rollback.failures:
-        complain(f"{failure.device}: {failure.message}")
+        complain(f"{failure.device}: unknown what it has and would lose: {failure.message}")
+    names = [one.device for one in rollback.diffs]
     if rollback.wanted:
-        question = f"Roll {', '.join(one.device for one in rollback.diffs)} back to {goal.words}?"
+        question = f"Roll {', '.join(names)} back to {goal.words}, and hold {until_words(desk.until)}?"
         for note in rollback.notes:
             complain(f"note: {note}")
         for sentence in rollback.consequences:
@@ -265,11 +276,24 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         if rollback.diffs:
             confirm(yes, question)
         rollback.must_be_of_now(now())
-        if _push(pusher, rollback.wanted, rollback.readings).revision:
-            _keep_event(pusher.archive, [one.device for one in rollback.diffs], f"rolled back to {goal.words}")
-        stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
+        _push_back(desk, pusher, rollback, f"rolled back to {goal.words}")
+        words = f" {held_words(names, desk.until)}" if names else " Nothing differed, and nothing is held."
+        stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.{words}")
     if rollback.failures:
         raise typer.Exit(ExitCode.ERROR)
+
+
+def _push_back(desk: RollbackDesk, pusher: Pusher, rollback: Rollback, message: str) -> None:
+    """What was shown and agreed to; a device that has changed since refuses it."""
+
+    def push() -> Mapping[str, Sequence[str]]:
+        _push(pusher, rollback.wanted, rollback.readings)
+        return rollback.removed
+
+    if rollback.diffs:
+        desk.hold_and(push, [one.device for one in rollback.diffs], message)
+    else:
+        push()
 
 
 def drift(

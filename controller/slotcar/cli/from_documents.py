@@ -12,6 +12,7 @@ from typing import Any
 from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
 from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger.model import Entry, Event, ProgressReport, Proposal, State
+from slotcar.ledger.slot_states import DeviceSlot, SlotNow, SlotState
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
@@ -24,7 +25,7 @@ from slotcar.rollout.holding import Hold
 from slotcar.timebase import Window
 from slotcar.views.documents import DERIVED_KEYS
 from slotcar.views.phases import Phase
-from slotcar.views.timeline import DeviceAtBoundary, SlotAtBoundary, TimelineItem
+from slotcar.views.timeline import DeviceAtBoundary, SlotAtBoundary, StateAtBoundary, TimelineItem
 from slotcar.vocabulary import Direction, Service
 
 Document = Mapping[str, Any]
@@ -47,7 +48,23 @@ def entry_of(document: Document) -> Entry:
         group=document.get("group"),
         proposed=_proposal(change) if change else None,
         progress=_progress(document["progress"]) if document["progress"] else None,
+        slot=slot_of(document["slot"]) if document.get("slot") else None,  # older controllers say nothing of it
     )
+
+
+def slot_of(document: Document) -> SlotNow:
+    devices = tuple(
+        DeviceSlot(one["device"], SlotState(one["state"]), _maybe_time(one["since"]), one["why"])
+        for one in document["devices"]
+    )
+    return SlotNow(
+        document["number"], document["of"], _window(document), SlotState(document["state"]),
+        _maybe_time(document["since"]), document["why"], devices,
+    )  # fmt: skip
+
+
+def _maybe_time(text: str | None) -> datetime | None:
+    return _time(text) if text else None
 
 
 def hold_of(document: Document) -> Hold:
@@ -121,7 +138,11 @@ def timeline_item_of(document: Document) -> TimelineItem:
     )
     starting, ending, changing = (tuple(document[key]) for key in ("starting", "ending", "changing"))
     slots = tuple(SlotAtBoundary(one["name"], one["what"], one["number"], one["of"]) for one in document["slots"])
-    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing, slots)
+    states = tuple(
+        StateAtBoundary(one["name"], one["what"], SlotState(one["state"]), _maybe_time(one["since"]), one["why"])
+        for one in document.get("states", ())  # older controllers say nothing of them
+    )
+    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing, slots, states)
 
 
 def members_of(document: Document) -> tuple[Entry, ...]:

@@ -61,7 +61,8 @@ def reserve(
     try:
         with verbs(inventory) as opened:
             for document in read.group_documents:
-                groups.append(opened.create_group_from_document(document, moment, hold_for, caller()))
+                members = opened.create_group_from_document(document, moment, hold_for, caller())
+                groups.append(opened.with_slots(members, caller(), now()))
     finally:
         if groups:  # also before a refusal of the next: these are there, and have handles
             emit([group_document(one) for one in groups], form, print_all)
@@ -69,7 +70,7 @@ def reserve(
 
 def show(which: str, inventory: Path | None, form: Format) -> None:
     with verbs(inventory) as opened:
-        members = opened.group(which, caller())
+        members = opened.with_slots(opened.group(which, caller()), caller(), now())
     _emit(members, form)
 
 
@@ -84,11 +85,12 @@ def change(
     with verbs(inventory) as opened:
         version, approves = if_version, verb == "approve"
         if version is None if approves else not yes:
-            members = opened.group(which, caller())
+            members = opened.with_slots(opened.group(which, caller()), caller(), now())
             print_group(members, err=True)
             version = version_of(members) if approves else version
             confirm(yes, f"{verb.capitalize()} this group?")
-        _emit(opened.on_group(changes[verb], which, caller(), now(), reason, version), form)
+        members = opened.on_group(changes[verb], which, caller(), now(), reason, version)
+        _emit(opened.with_slots(members, caller(), now()), form)
 
 
 def _emit(members: Sequence[Entry], form: Format) -> None:
@@ -104,7 +106,7 @@ def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None
 
     with verbs(inventory) as opened:
         groups = opened.groups(wanted, caller())
-    documents = [group_document(members) for members in groups]
+        documents = [group_document(opened.with_slots(members, caller(), now())) for members in groups]
     emit(documents, form, lambda: print_table(GROUPS, [group_row(one) for one in documents], "No groups."))
 
 
@@ -115,14 +117,18 @@ def print_group(members: Sequence[Entry], *, err: bool = False) -> None:
     from slotcar.planning.plan_lines import summary
     from slotcar.views.documents import group_document, member_name
 
-    console, document, moment = stderr() if err else stdout(), group_document(members), now()
+    console, document = stderr() if err else stdout(), group_document(members)
     console.print(f"{document['owner']}/{document['name']}  {document['handle']}", style="bold")
     until = f" until {document['hold_until']}" if document["hold_until"] else ""
-    lines = [f"state    {document['state']}{until}", f"window   {document['start']} to {document['end']}"]
+    slot = document["slot_state"]
+    on_routers = f", {slot.replace('-', ' ')}" if slot and slot != document["state"] else ""
+    lines = [f"state    {document['state']}{on_routers}{until}", f"window   {document['start']} to {document['end']}"]
     for entry in members:
         together = entry.reservation.together
         failure = f", on failure {together.on_failure.value}" if together else ""
-        words = f"{member_name(entry)}  {entry.handle}  {state_words(entry, moment)}  {summary(entry.reservation)}{failure}"
+        words = f"{member_name(entry)}  {entry.handle}  {state_words(entry)}  {summary(entry.reservation)}{failure}"
         lines.append(f"member   {words}")
+        if entry.slot and entry.slot.why:
+            lines.append(f"         {entry.slot.why}")
     for line in lines:
         console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)

@@ -99,6 +99,10 @@ class _LocalHolds:
     """Holds in this machine's ledger."""
 
     def __init__(self, opened: Broker) -> None:
+        from slotcar.rollout.archive import Archive
+        from slotcar.rollout.unrecorded import record_kept
+
+        record_kept(Archive(opened.settings.state_dir), opened.ledger)  # a rollback may have held them without it
         self._opened = opened
 
     def named(self, devices: Collection[str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
     from slotcar.ledger.model import Entry
-    from slotcar.timebase import Window
 
 #: docs/howto/operate.md states the order in which columns are left out.
 RESERVATIONS = (
@@ -25,12 +24,13 @@ GROUPS = (
 )  # fmt: skip
 BOUNDARIES = (
     Column("at"), Column("when", leave_out=3), Column("starts +, ends -", wraps=True),
-    Column("active then", leave_out=1), Column("devices", wraps=True), Column("lag", leave_out=2),
+    Column("open then", leave_out=1), Column("devices", wraps=True), Column("lag", leave_out=2),
 )  # fmt: skip
 
 
 def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
     """Start and end are those of the slot that is open or comes next; of one of several, `slot` says which."""
+    from slotcar.ledger.slot_states import present_slot
     from slotcar.timebase import iso
     from slotcar.views.explain import rate_words
 
@@ -40,7 +40,7 @@ def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
     return (
         "/".join(reservation.key),
         entry.handle,
-        state_words(entry, now),
+        state_words(entry),
         rate_words(reservation),
         reservation.claim.kind if reservation.claim else reservation.service.value,
         reservation.claim.place if reservation.claim else f"{reservation.source} > {reservation.destination}",
@@ -57,22 +57,39 @@ def group_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     )
     members = ", ".join(f"{name} ({claim['kind'] if claim else service})" for name, claim, service in claims)
     name = f"{document['owner']}/{document['name']}"
-    return (name, document["handle"], document["state"], document["start"], document["end"], members)
+    slot = document["slot_state"]
+    state = (
+        f"{document['state']}, {slot.replace('-', ' ')}" if slot and slot != document["state"] else document["state"]
+    )
+    return (name, document["handle"], state, document["start"], document["end"], members)
 
 
-def state_words(entry: Entry, now: datetime) -> str:
-    """`active` while a slot of a committed reservation is open, else the ledger's word."""
-    from slotcar.ledger.model import State
-
-    _, window = present_slot(entry, now)
-    is_open = entry.state is State.COMMITTED and window.start <= now < window.end
-    return f"{'active' if is_open else entry.state.value}{', change waits' if entry.proposed else ''}"
+def state_words(entry: Entry) -> str:
+    """The ledger's word; of what is in force, or was, beside it what was verified on its routers: `committed, in place`."""
+    slot = f", {entry.slot.state.words}" if entry.slot and entry.slot.state.value != entry.state.value else ""
+    return f"{entry.state.value}{slot}{', change waits' if entry.proposed else ''}"
 
 
-def present_slot(entry: Entry, now: datetime) -> tuple[int, Window]:
-    """Which slot is open, else the next one, else the last; counted from 1."""
-    windows = entry.reservation.windows
-    return next(((n, one) for n, one in enumerate(windows, 1) if now < one.end), (len(windows), windows[-1]))
+def slot_lines(entry: Entry) -> list[str]:
+    """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
+    from slotcar.ledger.slot_states import SlotState
+    from slotcar.timebase import iso
+
+    slot = entry.slot
+    if slot is None:
+        return []
+    verified = f", read back {_second(slot.since)}" if slot.state is SlotState.IN_PLACE and slot.since else ""
+    which = f"{slot.number} of {slot.of}, {iso(slot.window.start)} to {iso(slot.window.end)}: " if slot.of > 1 else ""
+    lines = [f"slot     {which}{slot.words}{verified}"]
+    if len({(one.state, one.why) for one in slot.devices}) > 1:
+        lines += [f"         {one.device}  {one.words}" for one in slot.devices]
+    return lines
+
+
+def _second(at: datetime) -> str:
+    from slotcar.timebase import iso
+
+    return iso(at.replace(microsecond=0))
 
 
 def boundary_row(item: Mapping[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:

@@ -68,6 +68,10 @@ class OverHttp:
         )
         return tuple(entry_of(one) for one in listed)
 
+    def with_slots(self, entries: Sequence[Entry], _caller: Caller, _now: datetime) -> tuple[Entry, ...]:
+        """The controller has said it of each."""
+        return tuple(entries)
+
     def timeline(self, query: TimelineQuery, _caller: Caller, _now: datetime) -> tuple[TimelineItem, ...]:
         listed = self.slotcar.timeline(
             since=query.since,

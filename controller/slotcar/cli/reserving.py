@@ -34,6 +34,8 @@ from slotcar.problems import printable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slotcar.broker import Broker
+    from slotcar.cli.over_http import OverHttp
     from slotcar.ledger.model import Entry
 
 #: Where the values of one reservation begin.
@@ -63,7 +65,7 @@ def create(
     """Reserve bandwidth. A request is admitted as a whole, or refused with numbers (exit code 3)."""
     if chosen_place() is not None:
         with over_http(inventory) as far:
-            _show(far.create_from_document(data, hold, idempotency_key), form)
+            _show(far, far.create_from_document(data, hold, idempotency_key), form)
         return
     from slotcar.broker import Options
     from slotcar.cli.session import broker
@@ -77,7 +79,7 @@ def create(
     with broker(inventory) as opened:
         held = opened.settings.hold if hold == "default" else held
         options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint_of(data, hold))
-        _show(opened.create(reservation, caller(), now(), options), form)
+        _show(opened, opened.create(reservation, caller(), now(), options), form)
 
 
 def modify(
@@ -126,9 +128,9 @@ def modify(
         raise typer.BadParameter("it goes with no other change", param_hint="--remaining")
     with verbs(inventory) as opened:
         if remaining_bytes is None:
-            _show(opened.modify(which, change, caller(), now(), if_version), form)
+            _show(opened, opened.modify(which, change, caller(), now(), if_version), form)
         else:
-            _show(opened.report(which, remaining_bytes, caller(), now(), if_version), form)
+            _show(opened, opened.report(which, remaining_bytes, caller(), now(), if_version), form)
 
 
 def bind(
@@ -141,7 +143,7 @@ def bind(
 ) -> None:
     """Set the ports of a reservation that were not known when it was created."""
     with verbs(inventory) as opened:
-        _show(opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
+        _show(opened, opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
 
 
 def commit(
@@ -152,7 +154,7 @@ def commit(
         grouping.change("commit", which, inventory, form, if_version=if_version)
         return
     with verbs(inventory) as opened:
-        _show(opened.commit(which, caller(), now(), if_version), form)
+        _show(opened, opened.commit(which, caller(), now(), if_version), form)
 
 
 def extend(
@@ -167,7 +169,7 @@ def extend(
 
     longer = parsed("--by", parse_duration, by)
     with verbs(inventory) as opened:
-        _show(opened.extend(which, longer, caller(), now(), if_version), form)
+        _show(opened, opened.extend(which, longer, caller(), now(), if_version), form)
 
 
 Reason = Annotated[str, typer.Option("--reason", help="for the audit log")]
@@ -190,7 +192,7 @@ def cancel(
     with verbs(inventory) as opened:
         entry = opened.status(which, caller())
         confirm(yes, f"Cancel {'/'.join(entry.reservation.key)} ({entry.state.value}, {summary(entry.reservation)})?")
-        _show(opened.cancel(which, caller(), now(), if_version, reason), form)
+        _show(opened, opened.cancel(which, caller(), now(), if_version, reason), form)
 
 
 def approve(
@@ -207,11 +209,11 @@ def approve(
     with verbs(inventory) as opened:
         version = if_version
         if version is None:
-            entry = opened.status(which, caller())
+            (entry,) = opened.with_slots([opened.status(which, caller())], caller(), now())
             _print_entry(entry, err=True)
             version = entry.version
             confirm(yes, "Approve this?")
-        _show(opened.approve(which, version, caller(), now()), form)
+        _show(opened, opened.approve(which, version, caller(), now()), form)
 
 
 def reject(
@@ -226,7 +228,7 @@ def reject(
         grouping.change("reject", which, inventory, form, reason=reason, if_version=if_version)
         return
     with verbs(inventory) as opened:
-        _show(opened.reject(which, caller(), now(), if_version, reason), form)
+        _show(opened, opened.reject(which, caller(), now(), if_version, reason), form)
 
 
 def status(
@@ -273,12 +275,12 @@ def status(
         return
     with verbs(inventory) as opened:
         if which:
-            _show(opened.status(which, caller()), form)
+            _show(opened, opened.status(which, caller()), form)
             return
         begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
         states = None if every else OCCUPYING
         wanted = EntryFilter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
-        entries = opened.list(wanted, caller())
+        entries = opened.with_slots(opened.list(wanted, caller()), caller(), now())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
 
 
@@ -301,15 +303,16 @@ def _print_list(entries: tuple[Entry, ...]) -> None:
     print_table(RESERVATIONS, [reservation_row(entry, moment) for entry in entries], "No reservations.")
 
 
-def _show(entry: Entry, form: Format) -> None:
+def _show(opened: Broker | OverHttp, entry: Entry, form: Format) -> None:
     from slotcar.views.documents import entry_document
 
+    (entry,) = opened.with_slots([entry], caller(), now())
     emit(entry_document(entry), form, lambda: _print_entry(entry))
 
 
 def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from slotcar.admission.resource_id import describe
-    from slotcar.cli.listing import present_slot, state_words
+    from slotcar.cli.listing import slot_lines, state_words
     from slotcar.cli.output import stderr
     from slotcar.planning.plan_lines import summary
     from slotcar.timebase import iso
@@ -320,16 +323,13 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     reservation = entry.reservation
     console.print(f"{reservation.owner}/{reservation.name}  {entry.handle}", style="bold")
     until = f" until {iso(entry.hold_until)}" if entry.hold_until else ""
-    moment = now()
-    number, window = present_slot(entry, moment)
     lines = [
-        f"state    {state_words(entry, moment)}{until}, version {entry.version}",
+        f"state    {state_words(entry)}{until}, version {entry.version}",
         f"asks     {summary(reservation)}",
     ]
     lines += _progress_lines(entry)
     lines += [f"{'' if number else 'profile':<9}{line}" for number, line in enumerate(profile_lines(reservation))]
-    if reservation.need is None and len(reservation.windows) > 1:
-        lines.append(f"slot     {number} of {len(reservation.windows)}, {iso(window.start)} to {iso(window.end)}")
+    lines += slot_lines(entry)
     for path in entry.paths:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
         lines.append(f"path     {' > '.join(ways)}")

@@ -191,10 +191,15 @@ def _outcome(item: Json) -> str:
 
 
 def names(item: Json) -> str:
-    """`+hep/cms, -hep/atlas (1 of 3)`: what starts, changes and ends."""
+    """`+hep/cms in place, -hep/atlas (1 of 3)`: what starts, changes and ends, and what of it is on its routers."""
     signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
     slots = {(one["what"], one["name"]): f" ({one['number']} of {one['of']})" for one in item.get("slots", ())}
-    listed = (f"{sign}{name}{slots.get((key, name), '')}" for sign, key in signs for name in item[key])
+    states = {(one["what"], one["name"]): f" {one['state'].replace('-', ' ')}" for one in item.get("states", ())}
+    listed = (
+        f"{sign}{name}{slots.get((key, name), '')}{states.get((key, name), '')}"
+        for sign, key in signs
+        for name in item[key]
+    )
     return printable(", ".join(listed))
 
 

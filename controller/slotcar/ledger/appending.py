@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,4 +35,16 @@ class AppendIfLast(Operation[bool]):
         if not transaction.is_last_of_device(self.last, self.device, self.kinds):
             return False
         transaction.event(self.kind, self.now, None, self.device, **self.details)
+        return True
+
+
+@dataclass(frozen=True)
+class AppendEvents(Operation[bool]):
+    """Events of reservations: of each its kind, its handle and its details."""
+
+    events: Sequence[tuple[str, str, Mapping[str, Any]]]
+
+    def run(self, transaction: Transaction) -> bool:
+        for kind, handle, details in self.events:
+            transaction.event(kind, self.now, handle, None, **details)
         return True

@@ -24,7 +24,7 @@ from slotcar.ledger.errors import LedgerUnavailable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: The newest of them: most who ask for the schema's state need to read no other.
-NEWEST_REVISION = "0016"
+NEWEST_REVISION = "0017"
 #: Serialises migrations of several controllers that start together.
 MIGRATION_LOCK = 5_107_001
 #: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is

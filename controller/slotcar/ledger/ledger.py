@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
 from slotcar.ledger import database, group_queries, pages, queries
-from slotcar.ledger.appending import AppendEvent, AppendIfLast
+from slotcar.ledger.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
@@ -342,8 +342,8 @@ class Ledger:
         """An entry in the audit log that belongs to no change of a reservation: a push, for example."""
         self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
 
-    def append_if_last(self, operation: AppendIfLast) -> bool:
-        """An event of a device, unless it was overtaken by another one. Whether it was appended."""
+    def append(self, operation: AppendIfLast | AppendEvents) -> bool:
+        """Events of one transaction: several, or one of a device unless it was overtaken. Whether they were appended."""
         return self._writer.submit(operation)
 
     def events(

@@ -20,12 +20,13 @@ from slotcar.reservation.model import Reservation, Slot
 
 if TYPE_CHECKING:
     from slotcar.admission.program import LinearSolver
+    from slotcar.ledger.slot_states import SlotNow
 
 
 class State(StrEnum):
     """Life of an entry (OGF NSI CS v2, §"reservation state machine", and GARA's verbs).
 
-    Whether the routers carry it at this moment is no state: it follows from the windows and the time.
+    It says what was promised; what is on the routers says the state of the entry's `slot` (ADR 60).
     """
 
     HELD = "held"
@@ -109,6 +110,7 @@ class Entry:
         progress: of a volume by a deadline, the last report.
         change: how it came to what it is; None where it has been so since `created_at`.
         group: handle of the group that it is a member of.
+        slot: what is on the devices of its present slot; None where nobody asked, or it was never in force.
     """
 
     handle: str
@@ -125,6 +127,7 @@ class Entry:
     progress: ProgressReport | None = None
     change: EntryChange | None = None
     group: str | None = None
+    slot: SlotNow | None = field(default=None, compare=False)
 
     @property
     def devices(self) -> frozenset[str]:

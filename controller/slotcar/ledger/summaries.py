@@ -12,6 +12,7 @@ from sqlalchemy import Engine, any_, text
 from slotcar.admission.resource_id import ResourceId, sls_pattern
 from slotcar.ledger import database, rows, schema
 from slotcar.ledger.model import Entry, Event, State
+from slotcar.ledger.slot_states import SlotRecord, record_of
 from slotcar.timebase import Window, from_us, to_us
 
 _LATEST = text(
@@ -27,6 +28,16 @@ _LATEST = text(
     ) AS found ORDER BY found.device
     """
 )
+# Both by the partial indexes of migration 0017, whose conditions stand here word for word.
+_SLOT_RECORDS = text(
+    """
+    SELECT found.* FROM unnest(CAST(:handles AS text[])) AS asked (handle), LATERAL (
+        SELECT * FROM event WHERE event.handle = asked.handle AND kind LIKE 'slot.%' ORDER BY sequence DESC LIMIT 1
+    ) AS found
+    """
+)
+_LAST_CHECK = text("SELECT * FROM event WHERE kind = 'controller.checked' ORDER BY sequence DESC LIMIT 1")
+_OVER_SINCE = text("SELECT handle FROM entry WHERE state IN ('ended', 'cancelled') AND end_us > :since_us")
 _SLOT_US = "(extract(epoch FROM (slot ->> '{edge}')::timestamptz) * 1000000)::bigint"
 # Entries of one slot are found by their first start and last end, which have indexes; the slots of the others are looked
 # through. An instant at which a slot ends and the next one of the same reservation starts is a change.
@@ -187,6 +198,23 @@ class Summaries:
         parameters = {"devices": None if devices is None else list(devices), "kinds": list(kinds), "most": among}
         with database.reading(self.engine) as connection:
             return tuple(rows.event_from_row(row) for row in connection.execute(_LATEST, parameters))
+
+    def slot_records(self, handles: Collection[str]) -> dict[str, SlotRecord]:
+        """What was last said of each reservation's slot, by handle; nothing of those of which nothing was."""
+        with database.reading(self.engine) as connection:
+            records = (rows.event_from_row(row) for row in connection.execute(_SLOT_RECORDS, {"handles": [*handles]}))
+            return {one.handle: one for one in map(record_of, records)}
+
+    def last_check(self) -> Event | None:
+        """The last time that a controller that led had read all devices."""
+        with database.reading(self.engine) as connection:
+            row = connection.execute(_LAST_CHECK).one_or_none()
+            return rows.event_from_row(row) if row else None
+
+    def over_since(self, since: datetime) -> tuple[str, ...]:
+        """Handles of what has ended since then, or was cancelled before its end."""
+        with database.reading(self.engine) as connection:
+            return tuple(connection.execute(_OVER_SINCE, {"since_us": to_us(since)}).scalars())
 
     def boundaries(
         self, after: datetime, until: datetime, most: int, owner: str | None = None

@@ -23,7 +23,7 @@ from slotcar.timebase import iso
 from slotcar.views.documents import event_document
 
 #: The first words of all kinds of events that there are.
-FAMILIES = ("reservation", "group", "push", "boundary", "device", "controller")
+FAMILIES = ("reservation", "group", "slot", "push", "boundary", "device", "controller")
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
 
 

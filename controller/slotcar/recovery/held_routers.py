@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
@@ -55,22 +56,60 @@ class HeldRouters:
             NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
             was done. PushFailed. Where it fails, the router is held no longer than it was before.
         """
-        roles.require_operator(caller, "roll a router back")
         named_devices(self.network, [device])
+        revision = ""
+
+        def push_back() -> Mapping[str, Sequence[str]]:
+            nonlocal revision
+            pusher = self.pusher_for(self.ledger)
+            rollback = plan_rollback(pusher, self.network, Goal(to, [device]), now)
+            if rollback.failures:
+                raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
+            rollback.must_be_of_now(self.clocks.now())
+            revision = pusher.push(rollback.wanted, rollback.readings.by_device, self.clocks.now()).revision
+            if revision:
+                self.record_rolled_back([device], f"rolled back to {to}", caller)
+            return rollback.removed
+
+        self.while_held([device], f"rolled back to {to}", caller, now, until, push_back)
+        return revision
+
+    def while_held(
+        self, devices: Sequence[str], reason: str, caller: Caller, now: datetime, until: datetime | None,
+        roll_back: Callable[[], Mapping[str, Sequence[str]]],
+    ) -> None:  # fmt: skip
+        """Holds the devices, rolls them back, and leaves them held: until they are released, or until `until`.
+
+        Args:
+            roll_back: gives the handles of the reservations that it took from each device.
+
+        Raises:
+            NotAllowed. InvalidInput: `until` is past. NotPossible: whoever leads does not answer, and nothing was done.
+            What `roll_back` raises: then they are held no longer than before.
+        """
+        roles.require_operator(caller, "roll a router back")
         require_future(until, now)
-        before = holds_of(self.ledger, now, [device]).get(device)
-        hold = Hold(device, f"rolled back to {to}", caller.name, now, until)
-        self._record(HELD, hold.details, device)
-        ours = holds_of(self.ledger, now, [device]).get(device, hold)
+        before = holds_of(self.ledger, now, devices)
+        holds = {name: Hold(name, reason, caller.name, now, until) for name in devices}
+        for name, hold in holds.items():
+            self._record(HELD, hold.details, name)
+        ours = holds | holds_of(self.ledger, now, devices)
         try:
-            with self._left_alone(device, caller, now):
-                revision = self._push_back(device, to, caller, now)
+            with self._left_alone(devices, caller, now):
+                removed = roll_back()
         except BaseException:
             failed = {"actor": caller.name, "message": "the rollback failed"}
-            self._record_after(ours, HELD if before else RELEASED, before.details if before else failed)
+            for name in devices:
+                kind, details = (HELD, before[name].details) if name in before else (RELEASED, failed)
+                self._record_after(ours[name], kind, details)
             raise
-        self._record(HELD, hold.details, device)  # it is what was last said of the router
-        return revision
+        for name, hold in holds.items():  # it is what was last said of the router
+            self._record(HELD, replace(hold, removed=tuple(removed.get(name, ()))).details, name)
+
+    def record_rolled_back(self, devices: Sequence[str], message: str, caller: Caller) -> None:
+        for device in devices:
+            details = {"by": "operator", "actor": caller.name, "message": f"{message}, by {caller.name}"}
+            self._record("push.rolled-back", details, device)
 
     def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
         """The holds of all held routers, by name.
@@ -113,8 +152,8 @@ class HeldRouters:
         return hold
 
     @contextmanager
-    def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
-        """While it lasts nobody pushes to the device: nobody leads, or the leader has answered after the hold's record.
+    def _left_alone(self, devices: Sequence[str], caller: Caller, now: datetime) -> Iterator[None]:
+        """While it lasts nobody pushes to the devices: nobody leads, or the leader has answered after their holds' record.
 
         Raises:
             NotPossible: there is no answer.
@@ -124,7 +163,8 @@ class HeldRouters:
             with lease:
                 yield
             return
-        request_sequence = ask_check(self.ledger, [device], caller.name, now, f"{device} is held")
+        are = "are" if len(devices) > 1 else "is"
+        request_sequence = ask_check(self.ledger, devices, caller.name, now, f"{', '.join(devices)} {are} held")
         if wait_for_answer(self.ledger, request_sequence, PATIENCE_S) is None:
             raise NotPossible(
                 f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
@@ -132,24 +172,10 @@ class HeldRouters:
             )
         yield
 
-    def _push_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
-        pusher = self.pusher_for(self.ledger)
-        rollback = plan_rollback(pusher, self.network, Goal(to, [device]), now)
-        if rollback.failures:
-            raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
-        rollback.must_be_of_now(self.clocks.now())
-        revision = pusher.push(rollback.wanted, rollback.readings.by_device, self.clocks.now()).revision
-        if revision:
-            details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
-            self.ledger.append_event("push.rolled-back", self.clocks.now(), device=device, details=details)
-        return revision or ""
-
-    def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
+    def _record(self, kind: str, details: Mapping[str, Any], device: str) -> None:
         self.ledger.append_event(kind, self.clocks.now(), device=device, details=details)
 
-    def _record_after(self, hold: Hold, kind: str, details: Mapping[str, str]) -> bool:
+    def _record_after(self, hold: Hold, kind: str, details: Mapping[str, Any]) -> bool:
         """Whether it was recorded: not where somebody held the device anew or released it since `hold`."""
         kinds = frozenset((HELD, RELEASED))
-        return self.ledger.append_if_last(
-            AppendIfLast(self.clocks.now(), kind, hold.device, details, hold.number, kinds)
-        )
+        return self.ledger.append(AppendIfLast(self.clocks.now(), kind, hold.device, details, hold.number, kinds))

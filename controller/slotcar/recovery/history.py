@@ -121,6 +121,12 @@ def history_of(archive: Archive) -> History:
     return History(revisions)
 
 
+def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[ConfiguredReservation]) -> tuple[str, ...]:
+    """The handles of what a router loses, or has in another form, that was configured for `now` and is for `then`."""
+    kept = {(one.handle, one.version) for one in then}
+    return tuple(sorted(handle for handle, one in now.items() if (handle, one.version) not in kept))
+
+
 def consequences(
     now: Mapping[str, Mapping[str, ConfiguredReservation]],
     then: Mapping[str, Iterable[ConfiguredReservation]],

@@ -9,16 +9,18 @@ from typing import Any
 
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
-from slotcar.recovery.history import Before, History, consequences, history_of
+from slotcar.recovery.history import Before, History, consequences, history_of, taken_from
 from slotcar.reservation import parse_time
 from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.device_folder import AFTER, BEFORE
+from slotcar.rollout.forms import Forms
 from slotcar.rollout.model import ConfiguredReservation, Failure, Outlook, Program, Wanted, still_open
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.slot_ends import EndsUnknown
 from slotcar.rollout.wanted import wanted_for
 from slotcar.timebase import iso
+from slotcar.timeline import active_at
 from slotcar.units import UnitError
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
@@ -56,6 +58,7 @@ class Rollback:
         consequences: what becomes of other reservations on the routers that change.
         notes: slots that stay out because they have ended, and slots that nothing ends on their routers.
         until: when the first slot ends that this leaves open: from then on it is not right any more.
+        removed: by router, the handles of the reservations that this takes from it, or changes on it.
     """
 
     diffs: tuple[DeviceDiff, ...]
@@ -65,6 +68,7 @@ class Rollback:
     consequences: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     until: datetime | None = None
+    removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def must_be_of_now(self, now: datetime) -> None:
         """
@@ -86,7 +90,9 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     history = history_of(pusher.archive)
     reservation = None if goal.reservation is None else history.find(goal.reservation)
     archived = _Archived(pusher.archive, wanted_for(network)((), now).wanted, now)
-    outlook = _without(archived, history, reservation) if goal.to is None else _outlook(archived, network, goal.to)
+    outlook = (
+        _without(archived, history, reservation, network) if goal.to is None else _outlook(archived, network, goal.to)
+    )
     candidates = named & set(network.devices if reservation is None else reservation.devices)
     if goal.devices is not None and reservation is not None:
         named_devices(network, goal.devices, reservation.devices)
@@ -106,16 +112,18 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
         for name, one in sorted(wanted.items())
         if readings.by_device[name].configuration.lines != one.configuration.lines
     )
+    now_by_device = {one.device: history.now(one.device) for one in diffs}
     others = consequences(
-        {one.device: history.now(one.device) for one in diffs},
+        now_by_device,
         {one.device: wanted[one.device].reservations for one in diffs},
         reservation.handle if reservation else "",
     )
     ends = [one.ends.instants[0] for one in wanted.values() if one.ends.instants]
-    notes = (*archived.left_out(wanted), *_unended(network, wanted))
+    notes = (*archived.left_out(wanted), *_unended(network, wanted), *archived.earlier(wanted))
     return Rollback(
-        diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None)
-    )
+        diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None),
+        {name: taken_from(carried, wanted[name].reservations) for name, carried in now_by_device.items()},
+    )  # fmt: skip
 
 
 def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:
@@ -138,6 +146,34 @@ class _Archived:
     baseline: Mapping[str, Wanted]
     now: datetime
     _ended: dict[str, list[ConfiguredReservation]] = field(default_factory=dict)
+    _earlier: list[str] = field(default_factory=list)
+
+    def now_without(self, history: History, reservation: ConfiguredReservation, network: Network) -> dict[str, Wanted]:
+        """What each router that carries the reservation has now, but for it: what came with it at the same boundary, or
+        since, stays. Not of a router with another reservation whose form is not kept."""
+        carriers = [name for name in reservation.devices if reservation.handle in history.now(name)]
+        others = {
+            name: [one for handle, one in history.now(name).items() if handle != reservation.handle]
+            for name in carriers
+        }
+        forms = Forms(self.archive.state_dir).read({one.handle for some in others.values() for one in some})
+        wanted: dict[str, Wanted] = {}
+        render = wanted_for(network)
+        for name, carried in others.items():
+            still = still_open(carried, self.now)
+            if any(one.handle not in forms or forms[one.handle].version != one.version for one in still):
+                self._earlier.append(name)
+                continue
+            outlook = render(active_at([forms[one.handle] for one in still], self.now), self.now)
+            if name in outlook.wanted:
+                wanted[name] = outlook.wanted[name]
+                self._ended[name] = [one for one in carried if one not in still]
+        return wanted
+
+    def earlier(self, wanted: Collection[str]) -> tuple[str, ...]:
+        """A sentence about the routers that go back to an earlier configuration, for nobody knows how to take one out."""
+        names = sorted({*self._earlier} & {*wanted})
+        return (f"of {', '.join(names)} the earlier configuration comes back, whole",) if names else ()
 
     def outlook(self, targets: Mapping[str, Before]) -> Outlook:
         """Each router's configuration, and a program that ends the slots in it where the router acts by itself."""
@@ -197,11 +233,16 @@ def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
     return archived.outlook(targets)
 
 
-def _without(archived: _Archived, history: History, reservation: ConfiguredReservation | None) -> Outlook:
-    """The configurations that a reservation's routers had last without it."""
+def _without(
+    archived: _Archived, history: History, reservation: ConfiguredReservation | None, network: Network
+) -> Outlook:
+    """What a reservation's routers have now but for it; where that is not known, what each had last without it."""
     if reservation is None:
         raise NotPossible("say where to go back to, or which reservation is to go")
-    return archived.outlook(history.before(reservation))
+    targets = history.before(reservation)
+    now = archived.now_without(history, reservation, network)
+    before = archived.outlook({name: when for name, when in targets.items() if name not in now})
+    return Outlook({**before.wanted, **now}, before.unrenderable)
 
 
 def revisions_document(archive: Archive) -> list[dict[str, Any]]:

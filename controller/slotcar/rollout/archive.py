@@ -70,6 +70,10 @@ class Archive:
         return self._state_dir / REVISIONS / revision
 
     @property
+    def state_dir(self) -> Path:
+        return self._state_dir
+
+    @property
     def known_good(self) -> Path:
         return self._state_dir / KNOWN_GOOD
 
@@ -146,7 +150,7 @@ class Archive:
         return {name: parts for name, parts in refused.items() if parts}
 
     def close_to_others(self) -> None:
-        """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""
+        """Takes others' rights from what an earlier version left open: all devices' configurations are in it."""
         close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED))
 
     @contextlib.contextmanager

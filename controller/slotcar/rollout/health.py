@@ -55,6 +55,10 @@ class DeviceHealth:
         if before is None or before.message != message:
             self.ledger.append_event(kind, now, device=name, details={"message": message})
 
+    def reasons(self) -> dict[str, str]:
+        """Why each device is set aside, also one that is about to be tried again."""
+        return {name: aside.message for name, aside in self._set_aside.items()}
+
     def set_aside_all(self, reasons: Mapping[str, str], now: datetime) -> bool:
         """Sets aside the devices that do not wait already; whether there was one."""
         others = {name: why for name, why in reasons.items() if not self.is_waiting(name, now)}

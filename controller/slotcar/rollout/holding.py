@@ -6,9 +6,10 @@ A hold is an event, as an adoption is: it outlives every controller, and the nex
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
@@ -27,6 +28,7 @@ class Hold:
     reason: in words; may be empty. actor: who holds it.
     since: when it was recorded. until: when the leading controller ends it; None where only an operator does.
     number: of its event; 0 before it is recorded.
+    removed: handles of the reservations that a rollback has taken from it, or changed on it.
     """
 
     device: str
@@ -35,6 +37,7 @@ class Hold:
     since: datetime
     until: datetime | None = None
     number: int = 0
+    removed: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -44,12 +47,13 @@ class Hold:
         return f"{why}held by {self.actor} until {end}, and nothing is pushed to it"
 
     @property
-    def details(self) -> dict[str, str]:
+    def details(self) -> dict[str, Any]:
         """The details of the hold's event."""
-        details_or_empty = {
+        details_or_empty: dict[str, Any] = {
             "actor": self.actor,
             "message": self.reason,
             "until": self.until.isoformat() if self.until else "",
+            "removed": list(self.removed),
         }
         return {key: value for key, value in details_or_empty.items() if value}
 
@@ -76,7 +80,8 @@ def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[st
 def _hold_of(event: Event, device: str) -> Hold:
     details = event.details
     until = datetime.fromisoformat(details["until"]) if details.get("until") else None
-    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until, event.sequence)
+    removed = tuple(details.get("removed", ()))
+    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until, event.sequence, removed)
 
 
 @dataclass(slots=True)
@@ -91,6 +96,10 @@ class Holds:
     def held(self) -> dict[str, str]:
         """Devices, each with why in words."""
         return {name: one.words for name, one in self._holds.items()}
+
+    @property
+    def holds(self) -> Mapping[str, Hold]:
+        return self._holds
 
     def ends(self) -> list[datetime]:
         """When holds end by themselves."""
@@ -126,4 +135,4 @@ class Holds:
         """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""
         details = {"actor": "controller", "message": f"held until {iso(hold.until or now)}"}
         kinds = frozenset((HELD, RELEASED))
-        return self.ledger.append_if_last(AppendIfLast(now, RELEASED, hold.device, details, hold.number, kinds))
+        return self.ledger.append(AppendIfLast(now, RELEASED, hold.device, details, hold.number, kinds))

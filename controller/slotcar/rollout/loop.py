@@ -19,15 +19,17 @@ from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Entry
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.announcing import ANNOUNCED_AHEAD, Announcing
+from slotcar.rollout.attempts import Attempt
 from slotcar.rollout.check_requests import CheckRequests
 from slotcar.rollout.program import WantedFor, acts
 from slotcar.rollout.pusher import Pusher
-from slotcar.rollout.pushing import Attempt, Pushing
+from slotcar.rollout.pushing import Pushing
 from slotcar.rollout.replanning import Replanning
 from slotcar.rollout.retention import Retention
-from slotcar.rollout.schedule import LoopProgress, Pace, Turn, lead_now, look_until, next_turn, wake_at
+from slotcar.rollout.schedule import LONGEST_SLEEP, LoopProgress, Pace, Turn, lead_now, look_until, next_turn, wake_at
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.unrecorded import record_kept
+from slotcar.rollout.verifying import ask_paths, record_check, tell
 from slotcar.stopping import Stopping
 from slotcar.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.timeline import boundaries, next_boundary
@@ -83,6 +85,7 @@ class ReconcileLoop:
             self.ledger, self.pusher, self.adoption, self.wanted_for, self.shares, self.status, self.clocks.now,
             self.clocks.monotonic,
             clock_was_set=lambda: bool(self._clock_watch.set_by()), push_took=self._push_took, lead=self.pace.lead,
+            valid_for=2 * self.pace.check + LONGEST_SLEEP * 2,
         )  # fmt: skip
 
     def run(self, stopping: threading.Event) -> None:
@@ -181,7 +184,8 @@ class ReconcileLoop:
         self._pushing.health.retry(check_requests, now)
         self.ledger.expire(now)
         until = look_until(self.pace, self._progress, now)
-        entries = self.shares(self.ledger.live_between(now), Window(now, until))
+        live = self.ledger.live_between(now)
+        entries = self.shares(live, Window(now, until))
         self._announcing.announce(entries, now, now + max(self.pace.lead, ANNOUNCED_AHEAD))
         coming = self._boundaries(entries, now, until)
         self.status.next_boundary = coming[0] if coming else self._far(entries, now)
@@ -189,7 +193,7 @@ class ReconcileLoop:
         self._progress, self._pushing.lead = turn.progress, turn.lead
         if turn.postponed_until is not None:
             return turn.postponed_until
-        if not self._do(turn, entries, now, began_s):
+        if not self._do(turn, entries, live, now, began_s):
             return self.clocks.now()
         self.status.settled = self._pushing.health.all_well
         self._requests.answer(self.status.troubles, self.clocks.now())
@@ -200,9 +204,10 @@ class ReconcileLoop:
         retries = [*self._pushing.health.retries(self.clocks.now()), *self._pushing.holds.ends(), *again]
         return wake_at(self.pace, turn, coming, retries, now, self.clocks.now())
 
-    def _do(self, turn: Turn, entries: Sequence[Entry], now: datetime, began_s: float) -> bool:
-        """False where the next turn is to follow at once."""
+    def _do(self, turn: Turn, entries: Sequence[Entry], live: Sequence[Entry], now: datetime, began_s: float) -> bool:
+        """False where the next turn is to follow at once. `live`: the entries as the ledger has them."""
         pushing = self._pushing
+        ask_paths(pushing, live)
         if turn.read_all:
             pushing.states.doubt()
         for instant in turn.read_for:
@@ -210,6 +215,10 @@ class ReconcileLoop:
         attempt = pushing.reconcile(entries, now, turn.arm, self._progress.armed)
         if attempt is Attempt.DONE:
             self._progress = replace(self._progress, armed=turn.arm)
+        if attempt is not Attempt.OUTDATED:
+            tell(pushing, live)
+        if attempt is Attempt.DONE and turn.read_all:
+            record_check(pushing)
         self._progress = self._progress.took_turn(timedelta(seconds=self.clocks.monotonic() - began_s))
         pushing.lead = lead_now(self.pace, self._progress)
         if attempt is Attempt.OUTDATED or turn.arm_more:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -18,8 +17,10 @@ from slotcar.ledger.model import Entry
 from slotcar.platforms.model import RefusedPart
 from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.rollout.adoption import UNADOPTED, Adoption
+from slotcar.rollout.attempts import Attempt, View
 from slotcar.rollout.device_order import boundaries_in_order
 from slotcar.rollout.device_states import DeviceStates
+from slotcar.rollout.forms import Forms
 from slotcar.rollout.health import DeviceHealth
 from slotcar.rollout.holding import Holds
 from slotcar.rollout.model import STALE, NotKept, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
@@ -28,7 +29,9 @@ from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.program import WantedFor, acts
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.reading import ClockWasSet, read_devices
+from slotcar.rollout.slot_telling import SlotTelling
 from slotcar.rollout.status import LoopStatus
+from slotcar.rollout.verifying import keep_forms, note_verified
 from slotcar.rollout.withholding import Withholding
 from slotcar.stopping import Stopping
 from slotcar.timebase import MICROSECOND, Window
@@ -42,23 +45,6 @@ RESTAGE = timedelta(seconds=4)
 GREATEST_FENCE = 10**15
 
 
-class Attempt(StrEnum):
-    """The result of an attempt to push. Outdated: devices acted by themselves meanwhile, or something else is wanted by
-    now; that is no failure, and the loop computes all again at once."""
-
-    DONE = "done"
-    FAILED = "failed"
-    OUTDATED = "outdated"
-
-
-class _View(NamedTuple):
-    """What devices are to have at an instant, and the handles of the reservations that are active then."""
-
-    at: datetime
-    outlook: Outlook
-    handles: set[str]
-
-
 @dataclass(slots=True)
 class Pushing:
     """The pushes of the controller that leads.
@@ -68,6 +54,9 @@ class Pushing:
         clock: the present instant, aware UTC. monotonic: seconds that nobody sets.
         clock_was_set: whether nothing that is due at an instant of the clock may be waited for any more.
         lead: a slot that begins within it is about to begin.
+        valid_for: so long what was read of a device holds without another check.
+        verified_at: when each device was read that had what is wanted, or was given it.
+        path_asked_for: by handle, the start of the slot for which the devices of its path were read.
         push_took: of a push, how long it took with its reading.
         rearm: devices that are to be armed again though they have their program.
     """
@@ -83,12 +72,17 @@ class Pushing:
     clock_was_set: Callable[[], bool]
     push_took: Callable[[timedelta], None]
     lead: timedelta
+    valid_for: timedelta = timedelta(minutes=11)
     rearm: set[str] = field(default_factory=set)
     health: DeviceHealth = field(init=False)
     withholding: Withholding = field(init=False)
     holds: Holds = field(init=False)
+    telling: SlotTelling = field(init=False)
+    forms: Forms = field(init=False)
+    verified_at: dict[str, datetime] = field(default_factory=dict)
+    path_asked_for: dict[str, datetime] = field(default_factory=dict)
     _observer: Observer = field(init=False)
-    _view: _View = field(init=False)
+    view: View = field(init=False)
     _lease: Lease | None = None
     _fence: int = 0
     _last_event: int = 0
@@ -97,6 +91,8 @@ class Pushing:
         self.health = DeviceHealth(self.ledger, self.status)
         self.withholding = Withholding(self.ledger)
         self.holds = Holds(self.ledger)
+        self.telling = SlotTelling(self.ledger)
+        self.forms = Forms(self.pusher.archive.state_dir)
         self._observer = Observer(self.ledger, self.pusher, self.status, self.clock)
 
     @property
@@ -110,7 +106,11 @@ class Pushing:
         self.status.read_at.clear()
         self.adoption.take_over()
         self.holds.take_over()
-        self.withholding.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
+        now = self.clock()
+        live = self.ledger.live_between(now)
+        self.withholding.take_over(active_at(live, now))
+        self.telling.take_over(live, now)
+        self.path_asked_for.clear()
 
     def reconcile(
         self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime], armed: Sequence[datetime]
@@ -124,14 +124,15 @@ class Pushing:
         self._look_at_holds()
         # Each round that fails sets a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
-            self._view = self._view_at(entries, at, to_arm)
-            if self.health.set_aside_all(self._view.outlook.unrenderable, self.clock()):
+            self.view = self._view_at(entries, at, to_arm)
+            if self.health.set_aside_all(self.view.outlook.unrenderable, self.clock()):
                 continue
-            due = self._due(self._view.outlook)
+            keep_forms(self)
+            due = self._due(self.view.outlook)
             attempt = self._try(due, at, afresh=partial(self._afresh, entries, tuple(due), to_arm))
             if attempt is Attempt.DONE:
-                self.withholding.active_everywhere = self._view.handles
-                self._record_armed(self._view.outlook, to_arm, armed)
+                self.withholding.active_everywhere = self.view.handles
+                self._record_armed(self.view.outlook, to_arm, armed)
             if attempt is not Attempt.FAILED:
                 return attempt
         return Attempt.FAILED
@@ -175,20 +176,22 @@ class Pushing:
             Superseded: from then on the platform of one of them cannot express it.
         """
         now = self.clock()
-        if any(self._view.at < instant <= now for instant in to_arm):
-            self._view = self._view_at(entries, now, [instant for instant in to_arm if instant > now])
-        wanted = self._view.outlook.wanted
+        if any(self.view.at < instant <= now for instant in to_arm):
+            self.view = self._view_at(entries, now, [instant for instant in to_arm if instant > now])
+        wanted = self.view.outlook.wanted
         if missing := [name for name in names if name not in wanted]:
             raise Superseded(f"{', '.join(missing)}: a boundary passed, and what is wanted now cannot be rendered")
         return {name: wanted[name] for name in names}
 
-    def _view_at(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime]) -> _View:
+    def _view_at(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime]) -> View:
         # A ledger may hold a hundred thousand that begin later: they are not asked at each of these instants.
         last = max([at, *to_arm])
         soon = [entry for entry in entries if entry.reservation.start <= last]
-        active = self._admissible(active_at(soon, at))
+        opened = active_at(soon, at)
+        active = self._admissible(opened)
         coming = [(instant, self._admissible(active_at(soon, instant))) for instant in to_arm]
-        return _View(at, self.wanted_for(active, at, coming), {one.entry.handle for one in active})
+        armed = {instant: _handles(some) for instant, some in coming}
+        return View(at, self.wanted_for(active, at, coming), active, _handles(active), _handles(opened), armed)
 
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
         now = self.clock()
@@ -259,7 +262,7 @@ class Pushing:
                 return Attempt.FAILED
             self._must_lead()
             self._raise_fence(readings.by_device)
-            push_at = self._view.at if afresh else at
+            push_at = self.view.at if afresh else at
             result = self._push(
                 targets, readings.by_device, push_at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm,
                 unchanged=unchanged,
@@ -275,6 +278,7 @@ class Pushing:
                 log.exception("push failed in an unforeseen way", devices=sorted(targets))
             return self._failed(targets, error)
         self.status.read_at.update(dict.fromkeys(targets, read_at))
+        note_verified(self, targets, result, read_at)
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
         self._record_refused(result.refused)
         if at <= read_at:
@@ -300,7 +304,7 @@ class Pushing:
         """The others, where they are known to have what is wanted now; none while reservations may be withheld."""
         if not self.health.all_well or self.holds.held:
             return ()
-        wanted = self._view.outlook.wanted
+        wanted = self.view.outlook.wanted
         return tuple(
             name for name, one in wanted.items() if name not in targets and self.states.is_verified(name, one)
         )
@@ -390,3 +394,7 @@ class Pushing:
             if devices and instant not in armed:
                 details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}
                 self.ledger.append_event("boundary.staged", self.clock(), details=details)
+
+
+def _handles(active: Sequence[Active]) -> set[str]:
+    return {one.entry.handle for one in active}

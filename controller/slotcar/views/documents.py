@@ -11,6 +11,7 @@ from slotcar.admission.model import Demand, Refused, TransferRefused
 from slotcar.admission.resource_id import describe
 from slotcar.ledger.groups import state_of, version_of
 from slotcar.ledger.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
+from slotcar.ledger.slot_states import SlotNow, whole
 from slotcar.path.model import Path
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Reservation
@@ -85,6 +86,28 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "proposed": proposal_document(entry.proposed) if entry.proposed else None,
         "progress": progress_document(entry.progress) if entry.progress else None,
         **({"group": entry.group} if entry.group else {}),
+        "slot": slot_document(entry.slot) if entry.slot else None,
+    }
+
+
+def slot_document(slot: SlotNow) -> dict[str, Any]:
+    """What is on the devices of a slot. Times to the microsecond, in UTC."""
+    return {
+        "number": slot.number,
+        "of": slot.of,
+        **window_document(slot.window),
+        "state": slot.state.value,
+        "since": iso(slot.since) if slot.since else None,
+        "why": slot.why,
+        "devices": [
+            {
+                "device": one.device,
+                "state": one.state.value,
+                "since": iso(one.since) if one.since else None,
+                "why": one.why,
+            }
+            for one in slot.devices
+        ],
     }
 
 
@@ -101,6 +124,7 @@ def group_document(members: Sequence[Entry]) -> dict[str, Any]:
         "start": iso(min(one.reservation.start for one in live)),
         "end": iso(max(one.reservation.end for one in live)),
         "hold_until": min((iso(one.hold_until) for one in live if one.hold_until), default=None),
+        "slot_state": whole(slots).value if (slots := [one.slot.state for one in live if one.slot]) else None,
         "members": [
             {
                 "member": member_name(one),
@@ -209,5 +233,15 @@ def timeline_document(item: TimelineItem) -> dict[str, Any]:
         "devices": [
             {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
             for one in item.devices
+        ],
+        "states": [
+            {
+                "name": one.name,
+                "what": one.what,
+                "state": one.state.value,
+                "since": iso(one.since) if one.since else None,
+                "why": one.why,
+            }
+            for one in item.states
         ],
     }

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from slotcar.ledger.model import Event
+from slotcar.ledger.slot_states import FAMILY
 from slotcar.timebase import iso
 
 #: The events that tell of boundaries.
-KINDS = ("boundary.", "push.")
+KINDS = ("boundary.", "push.", "slot.")
 #: A controller that took the lead found devices to have what was wanted of them, and pushed nothing.
 BOUNDARY_SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
-    """How far a device is with a boundary: `planned` is to come, `unrecorded` is past and has no record."""
+    """How far a device is with a boundary: `planned` is to come, `unrecorded` is past and has no record. `nothing to do`:
+    none of its lines change there, and it was read and has what is wanted."""
 
     PLANNED = "planned"
     STAGED = "staged"
@@ -27,6 +29,7 @@ class Phase(StrEnum):
     ACTIVE = "active"
     FAILED = "failed"
     UNRECORDED = "unrecorded"
+    UNCHANGED = "nothing to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,13 @@ class Record:
     Attributes:
         lag_us: how long after the boundary the device acted; None where nobody measured it.
         message: why it failed, or what else there is to say.
+        sequence: of the event that said it.
     """
 
     phase: Phase
     lag_us: int | None = None
     message: str = ""
+    sequence: int = field(default=0, compare=False)
 
 
 Records = Mapping[tuple[datetime, str], Record]
@@ -73,7 +78,7 @@ def records_of(events: Iterable[Event]) -> Records:
         lags = lags_us(event)
         for device in devices_of(event):
             if at is not None and phase is not None:
-                new = Record(phase, lags.get(device), _message(event, phase))
+                new = Record(phase, lags.get(device), _message(event, phase), event.sequence)
                 records[at, device] = _later(records.get((at, device)), new)
                 (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
             if event.kind in ("push.verified", BOUNDARY_SEEN):
@@ -119,6 +124,31 @@ def with_seen(record: Record | None, sightings: Iterable[Sighting], boundary: da
         return record
     first = next((one for one in sightings if one.until >= boundary), None)
     return Record(Phase.ACTIVE, None, f"in place by {iso(first.at)}") if first else record
+
+
+def verified_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Event]:
+    """By boundary and device: the last event of a slot that says that it is in place there since its start, or gone since
+    its end."""
+    verified: dict[tuple[datetime, str], Event] = {}
+    for event in events:
+        edge = {"in-place": "start", "ended": "end"}
+        for device, state in event.details["devices"].items() if event.kind.startswith(FAMILY) else ():
+            at = instant_of(event.details, edge[state]) if state in edge else None
+            if at is not None:
+                verified[at, device] = event
+    return verified
+
+
+def with_verified(record: Record | None, verified: Event | None) -> Record | None:
+    """A device that had nothing to do at a boundary and was read is not unrecorded; nor has it failed for ever where what
+    was withheld then is in place since."""
+    if verified is None or (record is not None and record.phase is not Phase.FAILED):
+        return record
+    if record is None:
+        return Record(Phase.UNCHANGED)
+    if record.sequence < verified.sequence:
+        return Record(Phase.ACTIVE, None, f"late, at {iso(verified.at)}: {record.message}", verified.sequence)
+    return record
 
 
 def devices_of(event: Event) -> tuple[str, ...]:

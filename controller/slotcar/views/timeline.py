@@ -10,13 +10,16 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from slotcar.ledger.model import Entry, Event, State
+from slotcar.ledger.slot_states import SlotState, configured_devices
 from slotcar.timebase import MICROSECOND
-from slotcar.views.phases import Phase, records_of, seen_of, with_seen
+from slotcar.views.phases import Phase, records_of, seen_of, verified_of, with_seen, with_verified
 
 #: How far back one looks who does not say.
 LOOK_BACK = timedelta(hours=1)
 #: What makes a boundary active as a whole only when it is so on every device; the first that is found counts.
-_WORST_FIRST = (Phase.FAILED, Phase.UNRECORDED, Phase.PLANNED, Phase.STAGED, Phase.ARMED, Phase.ACTIVE)
+_WORST_FIRST = (
+    Phase.FAILED, Phase.UNRECORDED, Phase.PLANNED, Phase.STAGED, Phase.ARMED, Phase.ACTIVE, Phase.UNCHANGED
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,20 @@ class SlotAtBoundary:
 
 
 @dataclass(frozen=True, slots=True)
+class StateAtBoundary:
+    """What is on the devices of a slot that starts or ends at a boundary, where it is the reservation's present one."""
+
+    name: str
+    what: Literal["starting", "ending"]
+    state: SlotState
+    since: datetime | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then.
+    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are open then, by the
+    ledger: `states` says which of them are on their devices.
 
     `slots` are of those of them that have more than one."""
 
@@ -84,6 +99,7 @@ class TimelineItem:
     devices: tuple[DeviceAtBoundary, ...] = ()
     changing: tuple[str, ...] = ()
     slots: tuple[SlotAtBoundary, ...] = ()
+    states: tuple[StateAtBoundary, ...] = ()
 
     @property
     def phase(self) -> Phase:
@@ -124,7 +140,7 @@ def timeline(
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
     placed = tuple(_placed(events, {entry.handle: entry for entry in listed}))
-    records, sightings = records_of(placed), seen_of(placed)
+    records, sightings, verified = records_of(placed), seen_of(placed), verified_of(placed)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -133,12 +149,20 @@ def timeline(
     for at in sorted(gathered):
         one = gathered[at]
         concerned = (*one.starting, *one.ending, *one.changing)
-        names = {device for entry in concerned for device in _devices(entry)}
+        names = {device for entry in concerned for device in configured_devices(entry)}
         names |= set() if query.own_only else reported[at]
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
-        recorded = [(name, with_seen(records.get((at, name)), sightings.get(name, ()), at)) for name in sorted(names)]
+        recorded = [
+            (
+                name,
+                with_verified(
+                    with_seen(records.get((at, name)), sightings.get(name, ()), at), verified.get((at, name))
+                ),
+            )
+            for name in sorted(names)
+        ]
         devices = tuple(
             DeviceAtBoundary(name, record.phase, record.lag_us, "" if query.own_only else record.message)
             if record
@@ -149,8 +173,11 @@ def timeline(
             tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
         )
         items.append(
-            TimelineItem(at, starting, ending, active_at(at) + beside, devices, changing, tuple(_slots(one, at)))
-        )
+            TimelineItem(
+                at, starting, ending, active_at(at) + beside, devices, changing, tuple(_slots(one, at)),
+                tuple(_states(one, at)),
+            )
+        )  # fmt: skip
         if len(items) == query.limit:
             break
     return tuple(items)
@@ -167,7 +194,7 @@ def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[E
         start = next((window.start for window in entry.reservation.windows if window.end > event.at), None)
         if start is not None:
             message = f"{_name(entry)} was withheld: trouble with {', '.join(event.details.get('devices', ()))}"
-            devices = sorted(_devices(entry))
+            devices = sorted(configured_devices(entry))
             details = {"at": start.isoformat(), "devices": devices, "message": message, "withheld": True}
             yield replace(event, kind="boundary.failed", details=details)
 
@@ -203,6 +230,19 @@ def _slots(one: _Gathered, at: datetime) -> Iterator[SlotAtBoundary]:
             yield SlotAtBoundary(_name(entry), what, number, len(windows))
 
 
+def _states(one: _Gathered, at: datetime) -> Iterator[StateAtBoundary]:
+    """A start's state as it is now; an end's once the slot is over."""
+    listed: tuple[tuple[Literal["starting", "ending"], list[Entry]], ...] = (
+        ("starting", one.starting), ("ending", one.ending)
+    )  # fmt: skip
+    for what, entry in ((what, entry) for what, those in listed for entry in sorted(those, key=_name)):
+        slot = entry.slot
+        if slot is None or at != (slot.window.start if what == "starting" else slot.window.end):
+            continue
+        if what == "starting" or slot.state in (SlotState.ENDED, SlotState.UNKNOWN):
+            yield StateAtBoundary(_name(entry), what, slot.state, slot.since, slot.why)
+
+
 def _counts(entry: Entry, at: datetime) -> bool:
     """Whether the entry was, or is, to have its rate up to that instant: a cancelled one until it was cancelled."""
     if entry.state is State.CANCELLED:
@@ -222,11 +262,6 @@ def _active_at(entries: Iterable[Entry]) -> Callable[[datetime], int]:
     starts.sort()
     ends.sort()
     return lambda at: bisect_right(starts, at) - bisect_right(ends, at)
-
-
-def _devices(entry: Entry) -> set[str]:
-    """The devices that are configured for it: not those of a domain that has no QoS."""
-    return {hop.device for path in entry.paths for hop in path.hops if hop.device not in path.unreserved_devices}
 
 
 def _name(entry: Entry) -> str:

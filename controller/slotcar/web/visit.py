@@ -13,6 +13,7 @@ from anyio.lowlevel import EventLoopToken
 from slotcar.api.context import Context
 from slotcar.auth.sessions import Sessions
 from slotcar.broker import Broker
+from slotcar.ledger.model import Entry
 from slotcar.ledger.sessions import Session
 from slotcar.overview import Overview
 from slotcar.policy import roles
@@ -54,6 +55,10 @@ class Visit:
     @property
     def overview(self) -> Overview:
         return Overview(self.context.broker)
+
+    def with_slots(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+        """The entries, each with what is on the devices of its slot."""
+        return self.broker.with_slots(entries, self.caller, self.now)
 
     @property
     def now(self) -> datetime:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slotcar.ledger.model import Entry, State
+from slotcar.ledger.slot_states import ACTING, SlotState
 from slotcar.policy.roles import Caller, Role, is_operator, may_change
 from slotcar.timebase import Window
 from slotcar.views.device_states import DeviceState
@@ -26,16 +27,33 @@ PHASES = {
     Phase.PLANNED: StateMark("planned", "○", "soft"), Phase.STAGED: StateMark("staged", "◔", "wait"),
     Phase.ARMED: StateMark("armed", "◑", "wait"), Phase.ACTIVE: StateMark("active", "●", "good"),
     Phase.FAILED: StateMark("failed", "✕", "bad"), Phase.UNRECORDED: StateMark("unrecorded", "?", "soft"),
+    Phase.UNCHANGED: StateMark("nothing to do", "–", "soft"),
 }  # fmt: skip
 DEVICES = {
     DeviceState.EQUAL: StateMark("as wanted", "●", "good"), DeviceState.DRIFTED: StateMark("drifted", "≠", "bad"),
     DeviceState.FAILED: StateMark("failed", "✕", "bad"), DeviceState.WAITING: StateMark("waits to be adopted", "◌", "wait"),
     DeviceState.HELD: StateMark("held", "‖", "wait"), DeviceState.UNKNOWN: StateMark("not known", "?", "soft"),
 }  # fmt: skip
-_OVER = {
+SLOTS = {
+    SlotState.PLANNED: StateMark("planned", "○", "soft"), SlotState.ARMED: StateMark("armed", "◑", "wait"),
+    SlotState.IN_PLACE: StateMark("in place", "●", "good"), SlotState.WITHHELD: StateMark("withheld", "‖", "bad"),
+    SlotState.FAILED: StateMark("failed", "✕", "bad"), SlotState.ROLLED_BACK: StateMark("rolled back", "↶", "bad"),
+    SlotState.ENDED: StateMark("ended", "✓", "soft"), SlotState.UNKNOWN: StateMark("unknown", "?", "wait"),
+}  # fmt: skip
+_LEDGER = {
     State.CANCELLED: StateMark("cancelled", "✕", "soft"), State.REJECTED: StateMark("rejected", "✕", "bad"),
     State.TIMED_OUT: StateMark("timed out", "✕", "soft"), State.ENDED: StateMark("ended", "✓", "soft"),
+    State.HELD: StateMark("held", "◌", "wait"), State.AWAITING_APPROVAL: StateMark("awaits approval", "?", "wait"),
+    State.COMMITTED: StateMark("committed", "○", "soft"),
 }  # fmt: skip
+
+
+def mark_of(entry: Entry) -> StateMark:
+    """What is on its devices, where it is in force or one does not know that it is gone; else the ledger's word."""
+    slot = entry.slot
+    if slot and (entry.state is State.COMMITTED or slot.state is not SlotState.ENDED):
+        return SLOTS[slot.state]
+    return _LEDGER[entry.state]
 
 
 def open_window(entry: Entry, now: datetime) -> Window | None:
@@ -46,18 +64,6 @@ def next_window(entry: Entry, now: datetime) -> Window | None:
     return next((one for one in entry.reservation.windows if one.start > now), None)
 
 
-def mark_of(entry: Entry, now: datetime) -> StateMark:
-    if entry.state in _OVER:
-        return _OVER[entry.state]
-    if entry.state is State.HELD:
-        return StateMark("held", "◌", "wait")
-    if entry.state is State.AWAITING_APPROVAL:
-        return StateMark("awaits approval", "?", "wait")
-    if open_window(entry, now):
-        return StateMark("running", "●", "good")
-    return StateMark("coming", "○", "good") if next_window(entry, now) else StateMark("over", "✓", "soft")
-
-
 def turns_at(entry: Entry, now: datetime) -> datetime | None:
     """When the sentence becomes another without anything being done; None where it does not."""
     if entry.state is State.HELD:
@@ -65,11 +71,13 @@ def turns_at(entry: Entry, now: datetime) -> datetime | None:
     if entry.state is not State.COMMITTED:
         return None
     running, coming = open_window(entry, now), next_window(entry, now)
+    if running and entry.slot and entry.slot.state is SlotState.ARMED:
+        return running.start + ACTING
     return running.end if running else coming.start if coming else None
 
 
 def sentence(entry: Entry, clock: Clock) -> str:
-    """What the reservation is at this moment, and what happens to it next."""
+    """What the reservation is at this moment, on its devices too, and what happens to it next."""
     now = clock.now
     if entry.state is State.HELD:
         until = clock.words(entry.hold_until) if entry.hold_until else "it is given back"
@@ -77,14 +85,35 @@ def sentence(entry: Entry, clock: Clock) -> str:
     if entry.state is State.AWAITING_APPROVAL:
         return "It waits for an operator's approval; its room is kept meanwhile."
     if entry.state is not State.COMMITTED:
-        return f"It was {_OVER[entry.state].word} {clock.words(entry.changed_at)}, and takes no room."
+        left = f" {_on_devices(entry, clock)}" if entry.slot and entry.slot.state is not SlotState.ENDED else ""
+        return f"It was {_LEDGER[entry.state].word} {clock.words(entry.changed_at)}, and takes no room.{left}"
     running, coming = open_window(entry, now), next_window(entry, now)
     after = f"; the next slot starts {clock.words(coming.start)}" if coming else ""
+    devices = _on_devices(entry, clock)
     if running:
-        return f"It runs until {clock.words(running.end)}{after}."
+        return f"{devices} Its slot ends {clock.words(running.end)}{after}."
     if coming:
-        return f"It starts {clock.words(coming.start)}, {clock.distance(coming.start)}, and ends {clock.words(coming.end)}."
-    return f"Its last slot ended {clock.words(entry.reservation.end)}."
+        when = f"{clock.words(coming.start)}, {clock.distance(coming.start)}, and ends {clock.words(coming.end)}"
+        return f"It starts {when}. {devices}"
+    return f"Its last slot ended {clock.words(entry.reservation.end)}. {devices}"
+
+
+def _on_devices(entry: Entry, clock: Clock) -> str:
+    """`It is in place, read back at 14:02.`, `It is withheld: r3: it takes no push.`"""
+    slot = entry.slot
+    if slot is None:
+        return "Nobody was asked what is on its devices."
+    why = f": {slot.why}" if slot.why else ""
+    since = clock.words(slot.since) if slot.since else ""
+    if slot.state is SlotState.IN_PLACE:
+        return f"It is in place{f', read back {since}' if since else ''}."
+    if slot.state is SlotState.UNKNOWN:
+        return f"What its devices have is unknown{f' since {since}' if since else ''}{why}."
+    if slot.state is SlotState.PLANNED:
+        return f"Its devices have nothing of it yet{why}."
+    if slot.state is SlotState.FAILED:
+        return f"It failed{why}."
+    return f"It is {slot.state.words}{why}."
 
 
 def why_not_operator(caller: Caller, what: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from slotcar.ledger.model import State
 from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
+from slotcar_lab.chaos.faces import FaceWatch, judge_faces
 from slotcar_lab.chaos.judge import Slot, judge, was_active
 from slotcar_lab.chaos.script import Action
 from slotcar_lab.chaos.stage import EDGES, NAMES, Done, Stage
@@ -31,8 +32,8 @@ class Outcome:
     """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it.
 
     Of the round's `slots` so many were `active`: seen on every edge in their time, and so many were `ended_early`: by a
-    controller whose clock was ahead. `restarts` are the routers that the round itself changed. `happened` counts, by
-    kind, the actions that came to something.
+    controller whose clock was ahead. `answers` counts how often a face said of a slot that it was in place on a router.
+    `restarts` are the routers that the round itself changed. `happened` counts, by kind, what came to something.
     """
 
     history: list[str] = field(default_factory=list)
@@ -43,10 +44,12 @@ class Outcome:
     slots: int = 0
     active: int = 0
     ended_early: int = 0
+    answers: int = 0
     happened: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         text = f"{self.changes} changes were seen, {self.active} of {self.slots} slots were active"
+        text += f", {self.answers} answers said that a slot was in place"
         return f"{text}, {self.ended_early} were ended early by a wrong clock" if self.ended_early else text
 
 
@@ -57,7 +60,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     first = _last_event(stage)
     for noted in (stage.findings, stage.processes.findings, stage.wrong_clocks):
         noted.clear()
-    with Watch(stage.lab, EDGES) as watch:
+    with Watch(stage.lab, EDGES) as watch, FaceWatch(stage.ledger) as faces:
         began = time.monotonic()
         for action in actions:
             time.sleep(max(0.0, began + action.at_s - time.monotonic()))
@@ -74,6 +77,8 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
     outcome.ended_early = sum(_ended_early(entry, stage) for entry in entries)
     outcome.findings += judge(samples, slots, EDGES)
+    outcome.answers = len(faces.answers)
+    outcome.findings += judge_faces(faces.answers, samples, EDGES, stage.wrong_clocks)
     events = by_the_right_clock(_events(stage, first), stage.wrong_clocks)
     outcome.findings += unaccounted(samples, [*accounted(events), *outcome.restarts])
     for router, text in baseline.items():

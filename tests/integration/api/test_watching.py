@@ -76,7 +76,7 @@ def test_a_pipe_gets_a_line_each_time_and_ctrl_c_ends_it(boundary: tuple[httpx.C
     with watching(api.base_url, subprocess.PIPE) as process:
         line = line_with(process, "next boundary")
         assert f"next boundary {at} (in " in line
-        assert "+hep/cms; devices: 1 armed, 2 planned, 1 staged" in line
+        assert "+hep/cms planned; devices: 1 armed, 2 planned, 1 staged" in line
         assert line_with(process, "next boundary")
         assert interrupted(process) == (0, "")
 

@@ -31,7 +31,7 @@ def test_a_raise_waits_and_is_approved_as_it_was_shown(gated: Cli) -> None:
     assert "1 Mbit/s ip-premium" in done.out
     assert "waits for approval, asked by tester@cli" in done.out
     assert "rate: 1 Mbit/s -> 24 Mbit/s" in done.out
-    assert "committed, change waits" in gated("status").out
+    assert ", change waits" in gated("status").out
     asks = gated("approve", "hep/cms")
     assert asks.code == 2
     assert "--yes" in asks.err

@@ -110,6 +110,11 @@ def test_it_is_reserved_enabled_verified_and_taken_back(world: World) -> None:
     wait_for(lambda: set(world.seats()) == handles, "both members to have their seats")
     assert {one["seats"]["matlab"] for one in world.seats().values()} == {4, 6}
     assert world.group(group["handle"])["state"] == "committed"
+    wait_for(lambda: world.group(group["handle"])["slot_state"] == "in-place", "both to be verified")
+    for one in world.group(group["handle"])["members"]:
+        assert [(at["device"], at["state"]) for at in one["slot"]["devices"]] == [("lic1", "in-place")]
+    assert "committed, in place" in world.slotcar("status", group["handle"])
+    assert "+hep/tonight.one in place" in world.slotcar("timeline", "--device", "lic1")
     verified = [one for one in world.controller.events() if one["kind"] == "push.verified" and one["device"] == "lic1"]
     assert verified
 
@@ -127,6 +132,7 @@ def test_it_is_reserved_enabled_verified_and_taken_back(world: World) -> None:
     world.slotcar("cancel", group["handle"], "--yes")
     wait_for(lambda: world.seats() == {}, "the seats to be taken back")
     assert {one["state"] for one in world.group(group["handle"])["members"]} == {"cancelled"}
+    wait_for(lambda: world.group(group["handle"])["slot_state"] == "ended", "both to be seen to be gone")
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def test_a_group_is_printed_with_a_line_for_each_member(capsys: pytest.CaptureFi
     print_group(members_of(ANSWER))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "hep/tonight  g-5m2k8q1x7v4n9c3d"
-    assert lines[1] == "  state    committed"
+    assert lines[1] == "  state    committed, planned"
     assert "cores  r-3c9d4e8f1a7q2m5k" in lines[-1]
     assert "4 cores of lbnl-premium" in lines[-1]
     assert lines[-1].endswith("on failure go-on")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from slotcar.ledger.model import State
 from slotcar_lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
 from slotcar_lab.chaos.controllers import stop_timeout_s
+from slotcar_lab.chaos.faces import Answer, answers_of, judge_faces
 from slotcar_lab.chaos.judge import (
     CANCEL_S,
     OUTSIDE_S,
@@ -253,3 +254,35 @@ def test_between_changes_a_router_has_what_it_had() -> None:
 def test_what_never_goes_is_outside_of_its_window_to_the_end() -> None:
     stays = [looks([Sample(150.0, router, frozenset({6000}))], 200 + OUTSIDE_S + 1) for router in ROUTERS]
     assert judge([look for looked in stays for look in looked], [SLOT], ROUTERS)
+
+
+def in_place(verified_s: float, at_s: float = 130.0, router: str = "r1", port: int = 6001) -> Answer:
+    return Answer(at_s, "cms", port, router, verified_s)
+
+
+def test_what_was_said_to_be_in_place_must_have_been_there_when_it_was_read_back() -> None:
+    changes = [
+        Sample(0.0, "r1", frozenset()),
+        Sample(100.0, "r1", frozenset({6001})),
+        Sample(120.0, "r1", frozenset()),
+    ]
+    samples = looks(changes, 200.0)
+    assert judge_faces([in_place(110.0)], samples, ["r1"]) == [], "what it lost since nobody has read"
+    assert judge_faces([in_place(100.0 - CLOCKS_S / 2)], samples, ["r1"]) == [], "two clocks do not agree better"
+    never = "cms was said to be in place on r1, read back 40.0 s before, and was not"
+    assert judge_faces([in_place(90.0)] * 3, samples, ["r1"]) == [never], "each once"
+    assert len(judge_faces([in_place(125.0)], samples, ["r1"])) == 1
+    assert len(judge_faces([in_place(110.0, port=6002)], samples, ["r1"])) == 1
+    assert judge_faces([in_place(90.0, router="r9")], samples, ["r1"]) == [], "nobody watched it"
+    ahead = WrongClock(0.0, 200.0, 3600.0)
+    assert judge_faces([in_place(3710.0)], samples, ["r1"], [ahead]) == [], "by the clock of who said it"
+
+
+def test_a_faces_answer_is_of_each_router_that_it_says_to_have_the_slot() -> None:
+    devices = [
+        {"device": "r1", "state": "in-place", "since": "1970-01-01T00:01:40Z", "why": ""},
+        {"device": "r2", "state": "unknown", "since": None, "why": ""},
+    ]
+    reservation = {"name": "cms", "destination": {"port": 6001}}
+    entries = [{"reservation": reservation, "slot": {"devices": devices}}, {"reservation": reservation, "slot": None}]
+    assert answers_of(entries, 130.0) == [in_place(100.0)]

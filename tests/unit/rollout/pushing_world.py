@@ -14,10 +14,11 @@ from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
+from slotcar.rollout.attempts import Attempt
 from slotcar.rollout.model import Failure, Reading, Wanted
 from slotcar.rollout.playbook import PlaybookResult, Playbooks
 from slotcar.rollout.pusher import Pusher, Readings
-from slotcar.rollout.pushing import Attempt, Pushing
+from slotcar.rollout.pushing import Pushing
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.wanted import wanted_for
 from slotcar.timeline import active_at

@@ -14,11 +14,11 @@ from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry, Event
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.model import Configuration
+from slotcar.rollout.attempts import Attempt
 from slotcar.rollout.check_requests import CHECK_ASKED, LOOK_BACK, CheckRequests
 from slotcar.rollout.device_folder import AFTER
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.playbook import PlaybookResult, _Limits
-from slotcar.rollout.pushing import Attempt
 from tests.support.requests import T0, reservation
 from tests.unit.rollout.pushing_world import Plays, World
 from tests.unit.rollout.support import NETWORK

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger.model import Entry, Event, ProgressReport, State
+from slotcar.ledger.slot_states import SlotNow, SlotState
 from slotcar.network.model import Network
 from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
@@ -28,7 +29,7 @@ from slotcar.web.maps.model import picture_of as map_of
 from slotcar.web.requests.model import body_of
 from slotcar.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
 from slotcar.web.times import Clock
-from slotcar.web.words import mark_of, sentence, why_not_operator
+from slotcar.web.words import SLOTS, mark_of, sentence, why_not_operator
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 
@@ -42,14 +43,30 @@ def clock(minute: int) -> Clock:
     return Clock("UTC", at(minute))
 
 
+def slot(state: SlotState, why: str = "") -> SlotNow:
+    return SlotNow(1, 1, Window(at(10), at(20)), state, at(9), why)
+
+
 @pytest.mark.parametrize(
     ("one", "minute", "word", "says"),
     [
-        (entry(), 0, "coming", "It starts Mon 2027-03-01 12:10, in 10 min, and ends"),
-        (entry(), 15, "running", "It runs until Mon 2027-03-01 12:20."),
-        (entry(State.COMMITTED, (0, 10), (20, 30)), 5, "running", "; the next slot starts Mon 2027-03-01 12:20"),
-        (entry(State.COMMITTED, (0, 10), (20, 30)), 15, "coming", "It starts Mon 2027-03-01 12:20"),
-        (entry(), 30, "over", "Its last slot ended"),
+        (entry(slot=slot(SlotState.ARMED)), 0, "armed", "It starts Mon 2027-03-01 12:10, in 10 min, and ends"),
+        (
+            entry(slot=slot(SlotState.IN_PLACE)), 15, "in place",
+            "It is in place, read back Mon 2027-03-01 12:09. Its slot ends Mon 2027-03-01 12:20.",
+        ),
+        (
+            entry(slot=slot(SlotState.WITHHELD, "r3: it takes no push")), 15, "withheld",
+            "It is withheld: r3: it takes no push. Its slot ends Mon 2027-03-01 12:20.",
+        ),
+        (
+            entry(slot=slot(SlotState.UNKNOWN)), 15, "unknown",
+            "What its devices have is unknown since Mon 2027-03-01 12:09.",
+        ),
+        (entry(State.COMMITTED, (0, 10), (20, 30)), 5, "committed", "; the next slot starts Mon 2027-03-01 12:20"),
+        (entry(State.COMMITTED, (0, 10), (20, 30)), 15, "committed", "It starts Mon 2027-03-01 12:20"),
+        (entry(slot=slot(SlotState.ENDED)), 30, "ended", "Its last slot ended"),
+        (entry(State.CANCELLED, slot=slot(SlotState.UNKNOWN)), 30, "unknown", "takes no room. What its devices have is"),
         (entry(State.HELD, hold_until=at(7)), 0, "held", "Held until Mon 2027-03-01 12:07"),
         (entry(State.AWAITING_APPROVAL), 0, "awaits approval", "waits for an operator's approval"),
         (entry(State.CANCELLED), 30, "cancelled", "It was cancelled Mon 2027-03-01 12:05"),
@@ -57,14 +74,14 @@ def clock(minute: int) -> Clock:
     ],
 )  # fmt: skip
 def test_a_state_is_a_word_and_a_sentence(one: Entry, minute: int, word: str, says: str) -> None:
-    assert mark_of(one, at(minute)).word == word
+    assert mark_of(one).word == word
     assert says in sentence(one, clock(minute))
 
 
 def test_every_state_has_a_mark_of_its_own_shape_and_word() -> None:
-    marks = [mark_of(entry(state), at(0)) for state in State]
-    assert all(mark.word and mark.shape and mark.look for mark in marks)
-    assert len({mark.word for mark in marks}) == len(State)
+    for marks, count in (([mark_of(entry(state)) for state in State], len(State)), (SLOTS.values(), len(SlotState))):
+        assert all(mark.word and mark.shape and mark.look for mark in marks)
+        assert len({mark.word for mark in marks}) == count
 
 
 def test_who_may_is_told_to_who_may_not() -> None:
@@ -117,7 +134,10 @@ def test_what_is_used_is_rate_times_time_both_ways_until_it_was_given_back() -> 
 def test_a_lane_has_what_lies_in_its_window_by_the_reservations_own_highest_rate() -> None:
     slots = (Slot(at(0), at(10), 40, 0), Slot(at(10), at(30), 20, 0), Slot(at(40), at(50), 0, 0))
     one = replace(entry(), reservation=entry().reservation.model_copy(update={"slots": slots}))
-    ((first, second),) = lanes_of([one], Window(at(20), at(60)), at(25))
+    ((elsewhere, _),) = lanes_of([one], Window(at(20), at(60)), at(25))
+    assert elsewhere.look == "coming", "nobody has seen it on its devices"
+    in_place = replace(one, slot=slot(SlotState.IN_PLACE))
+    ((first, second),) = lanes_of([in_place], Window(at(20), at(60)), at(25))
     assert (first.x, first.width, first.height, first.look) == (0, 250, 40, "now")
     assert (second.x, second.width, second.height, second.look) == (500, 250, 1.6, "coming")
 

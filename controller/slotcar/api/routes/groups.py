@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from slotcar.api.context import MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
+from slotcar.api.context import Context, MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.group_models import GroupOut, GroupsOut
 from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, parsed
@@ -15,7 +15,7 @@ from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.source import group_members
-from slotcar.policy.roles import owner_for
+from slotcar.policy.roles import Caller, owner_for
 from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
 
@@ -23,8 +23,8 @@ router = APIRouter(prefix="/v1", tags=["groups"])
 Handle = Annotated[str, Path(description="what `group_create` answered with", examples=["g-7q2m5k3c9d4e8f1a"])]
 
 
-def answer(members: Sequence[Entry], response: Response) -> dict[str, Any]:
-    document = group_document(members)
+def answer(members: Sequence[Entry], response: Response, context: Context, caller: Caller) -> dict[str, Any]:
+    document = group_document(context.broker.with_slots(members, caller, context.now()))
     response.headers["ETag"] = f'"{document["version"]}"'
     return document
 
@@ -44,7 +44,7 @@ def group_create(
     members = group_members({**body, "owner": owner}, moment, broker.settings.max_windows, broker.network)
     entries = broker.create_group(members, caller, moment, parsed("hold", parse_duration, hold))
     response.headers["Location"] = f"/v1/groups/{entries[0].group}"
-    return answer(entries, response)
+    return answer(entries, response, context, caller)
 
 
 @router.get("/groups", response_model=GroupsOut, summary="List groups")
@@ -65,8 +65,10 @@ def group_list(
     """
     groups = context.broker.groups(GroupFilter(owner, state, since, until, newest, after, limit + 1), caller)
     page = groups[:limit]
+    listed = context.broker.with_slots([one for members in page for one in members], caller, context.now())
+    slotted = {one.handle: one for one in listed}
     return {
-        "items": [group_document(members) for members in page],
+        "items": [group_document([slotted[one.handle] for one in members]) for members in page],
         "next": str(page[-1][0].number) if len(groups) > limit else None,
     }
 
@@ -77,7 +79,7 @@ def group(handle: Handle, response: Response, context: TheContext, caller: TheCa
 
     Another owner's is as good as absent to a requester (404).
     """
-    return answer(context.broker.group(handle, caller), response)
+    return answer(context.broker.group(handle, caller), response, context, caller)
 
 
 @router.post("/groups/{handle}/commit", response_model=GroupOut, summary="Commit a held group")
@@ -85,7 +87,9 @@ def group_commit(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Makes all members firm, or leaves all to approval where one is above the operator's gate."""
-    return answer(context.broker.on_group(CommitGroup, handle, caller, context.now(), "", version), response)
+    return answer(
+        context.broker.on_group(CommitGroup, handle, caller, context.now(), "", version), response, context, caller
+    )
 
 
 @router.post("/groups/{handle}/cancel", response_model=GroupOut, summary="Cancel a group", dependencies=JSON)
@@ -95,7 +99,9 @@ def group_cancel(
 ) -> dict[str, Any]:  # fmt: skip
     """Gives all members back at once; routers, hosts and other managers follow."""
     reason = body.reason if body else ""
-    return answer(context.broker.on_group(CancelGroup, handle, caller, context.now(), reason, version), response)
+    return answer(
+        context.broker.on_group(CancelGroup, handle, caller, context.now(), reason, version), response, context, caller
+    )
 
 
 @router.post("/groups/{handle}/approve", response_model=GroupOut, summary="Approve a group")
@@ -103,7 +109,9 @@ def group_approve(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
 ) -> dict[str, Any]:
     """Lets what waits of its members through. Operators only; needs If-Match."""
-    return answer(context.broker.on_group(ApproveGroup, handle, caller, context.now(), "", version), response)
+    return answer(
+        context.broker.on_group(ApproveGroup, handle, caller, context.now(), "", version), response, context, caller
+    )
 
 
 @router.post("/groups/{handle}/reject", response_model=GroupOut, summary="Reject a group", dependencies=JSON)
@@ -113,4 +121,6 @@ def group_reject(
 ) -> dict[str, Any]:  # fmt: skip
     """Turns away what waits of its members. Operators only."""
     reason = body.reason if body else ""
-    return answer(context.broker.on_group(RejectGroup, handle, caller, context.now(), reason, version), response)
+    return answer(
+        context.broker.on_group(RejectGroup, handle, caller, context.now(), reason, version), response, context, caller
+    )

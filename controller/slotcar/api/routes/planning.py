@@ -64,5 +64,5 @@ def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: 
         "created": done.created,
         "changed": done.changed,
         "cancelled": done.cancelled,
-        "entries": [entry_document(entry) for entry in done.entries],
+        "entries": [entry_document(one) for one in context.broker.with_slots(done.entries, caller, context.now())],
     }

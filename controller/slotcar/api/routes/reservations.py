@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
 from slotcar.api.context import (
+    Context,
     IfMatch,
     LabelQuery,
     MaybeIfMatch,
@@ -37,7 +38,7 @@ from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EntryFilter
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
-from slotcar.policy.roles import owner_for
+from slotcar.policy.roles import Caller, owner_for
 from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
@@ -62,9 +63,10 @@ def parsed(key: str, parse: Callable[[str], T], text: str | None) -> T | None:
         raise InvalidInput([Problem("request", 0, key, error.message, error.value, error.hint)]) from error
 
 
-def answer(entry: Entry, response: Response) -> dict[str, Any]:
+def answer(entry: Entry, response: Response, context: Context, caller: Caller) -> dict[str, Any]:
     response.headers["ETag"] = f'"{entry.version}"'
-    return entry_document(entry)
+    (entry_with_slot,) = context.broker.with_slots([entry], caller, context.now())
+    return entry_document(entry_with_slot)
 
 
 @router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve", dependencies=JSON)
@@ -89,7 +91,7 @@ def create(
     )
     entry = context.broker.create(reservation, caller, moment, options)
     response.headers["Location"] = f"/v1/reservations/{entry.handle}"
-    return answer(entry, response)
+    return answer(entry, response, context, caller)
 
 
 @router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
@@ -119,7 +121,7 @@ def entries(
         listed, count = counted_page.entries, counted_page.count
     else:
         listed, count = context.broker.list(wanted, caller), None
-    page = listed[:limit]
+    page = context.broker.with_slots(listed[:limit], caller, context.now())
     return {
         "count": count,
         "items": [entry_document(entry) for entry in page],
@@ -130,7 +132,7 @@ def entries(
 @router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
 def status(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
-    return answer(context.broker.status(handle, caller), response)
+    return answer(context.broker.status(handle, caller), response, context, caller)
 
 
 @router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
@@ -152,7 +154,7 @@ def modify(
         end=parsed("end", lambda text: parse_time(text, moment), body.end),
         duration=parsed("duration", parse_duration, body.duration),
     )
-    return answer(context.broker.modify(handle, change, caller, moment, version), response)
+    return answer(context.broker.modify(handle, change, caller, moment, version), response, context, caller)
 
 
 @router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
@@ -161,7 +163,7 @@ def bind(
 ) -> dict[str, Any]:
     """The ports that were not known before. Needs If-Match."""
     entry = context.broker.bind(handle, caller, context.now(), body.source_port, body.destination_port, version)
-    return answer(entry, response)
+    return answer(entry, response, context, caller)
 
 
 @router.post("/reservations/{handle}/progress", response_model=EntryOut, summary="Report progress", dependencies=JSON)
@@ -174,7 +176,7 @@ def progress(
     """
     remaining_bytes = parsed("remaining", parse_remaining_bytes, body.remaining)
     assert remaining_bytes is not None
-    return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), response)
+    return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), response, context, caller)
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
@@ -182,7 +184,7 @@ def commit(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, context.now(), version), response)
+    return answer(context.broker.commit(handle, caller, context.now(), version), response, context, caller)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
@@ -192,7 +194,7 @@ def extend(
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(context.broker.extend(handle, by, caller, context.now(), version), response)
+    return answer(context.broker.extend(handle, by, caller, context.now(), version), response, context, caller)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
@@ -205,7 +207,8 @@ def cancel(
     body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Gives it back at once; the routers follow."""
-    return answer(context.broker.cancel(handle, caller, context.now(), version, body.reason if body else ""), response)
+    entry = context.broker.cancel(handle, caller, context.now(), version, body.reason if body else "")
+    return answer(entry, response, context, caller)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
@@ -213,7 +216,7 @@ def approve(
     handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
 ) -> dict[str, Any]:
     """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
-    return answer(context.broker.approve(handle, version, caller, context.now()), response)
+    return answer(context.broker.approve(handle, version, caller, context.now()), response, context, caller)
 
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
@@ -226,7 +229,8 @@ def reject(
     body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
-    return answer(context.broker.reject(handle, caller, context.now(), version, body.reason if body else ""), response)
+    entry = context.broker.reject(handle, caller, context.now(), version, body.reason if body else "")
+    return answer(entry, response, context, caller)
 
 
 @router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")

@@ -31,7 +31,10 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     wanted = EntryFilter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
     sequence = visit.broker.ledger.last_event()
     entries = visit.broker.list(wanted, visit.caller)
-    rows = [(row, _what(entry)) for row, entry in zip(rows_of(entries[:PAGE], visit.clock), entries, strict=False)]
+    rows = [
+        (row, _what(entry))
+        for row, entry in zip(rows_of(visit.with_slots(entries[:PAGE]), visit.clock), entries, strict=False)
+    ]
     following = f"/approvals?{urlencode({'after': entries[PAGE - 1].number})}" if len(entries) > PAGE else ""
     return {"rows": rows, "next": following, "sequence": sequence}
 

@@ -42,7 +42,7 @@ def _whole(visit: Visit) -> dict[str, Any]:
         "following": following,
         "turns": coming[0].at if coming else None,
         "coming": coming[1:],
-        "waiting": rows_of(visit.broker.list(waiting_for, visit.caller), visit.clock),
+        "waiting": rows_of(visit.with_slots(visit.broker.list(waiting_for, visit.caller)), visit.clock),
         "troubles": troubles_of(states),
         "devices": summary_of(states),
         "controller": controller_words(visit.context.loop, visit.now),
@@ -54,8 +54,8 @@ def _own(visit: Visit) -> dict[str, Any]:
     waiting = EntryFilter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD)
     coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
     return {
-        "running": rows_of(visit.overview.soonest(visit.caller, visit.now, CARD), visit.clock),
-        "waiting": rows_of(visit.broker.list(waiting, visit.caller), visit.clock),
+        "running": rows_of(visit.with_slots(visit.overview.soonest(visit.caller, visit.now, CARD)), visit.clock),
+        "waiting": rows_of(visit.with_slots(visit.broker.list(waiting, visit.caller)), visit.clock),
         "coming": coming,
         "turns": coming[0].at if coming else None,
     }

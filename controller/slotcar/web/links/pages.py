@@ -86,7 +86,8 @@ def _model(visit: Visit) -> dict[str, Any]:
     rows = [(from_us(step.start_us), from_us(end), step) for step, end in zip(page_steps, ends[after:], strict=False)]
     more = after + PAGE < len(steps)
     address = f"/links/{quote(name)}"
-    crossing = visit.overview.crossing(name, course.window, CROSSING + 1, visit.caller) if course else ()
+    listed = visit.overview.crossing(name, course.window, CROSSING + 1, visit.caller) if course else ()
+    crossing = visit.with_slots(listed)
     lanes = lanes_of(crossing[:CROSSING], course.window, visit.now) if course else ()
     return {
         "crossing": list(zip(rows_of(crossing[:CROSSING], visit.clock), lanes, strict=True)),

@@ -9,6 +9,7 @@ from datetime import datetime
 from slotcar.admission.placing import profile_of
 from slotcar.admission.rates import MICROBITS_PER_BYTE, SECOND_US, RateStep, clipped, microbits
 from slotcar.ledger.model import OCCUPYING, Entry, State
+from slotcar.ledger.slot_states import SlotState
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.timebase import Window, to_us
 from slotcar.units import format_bytes_about, format_rate
@@ -85,7 +86,7 @@ def row_of(entry: Entry, clock: Clock) -> Row:
         amount_words(reservation),
         reservation.start,
         reservation.end,
-        mark_of(entry, clock.now),
+        mark_of(entry),
         tuple(f"{key}={value}" for key, value in sorted(reservation.labels.items())),
         entry.version,
     )
@@ -95,12 +96,18 @@ def amount_words(reservation: Reservation) -> str:
     return need_words(reservation.need) if reservation.need else rate_words(reservation)
 
 
-def picture_of(reservation: Reservation, now: datetime) -> SlotPicture:
-    """The slots as shapes: left to right the time from first to last, the height the rate, the greater of both ways."""
+def picture_of(reservation: Reservation, now: datetime, *, in_place: bool = False) -> SlotPicture:
+    """The slots as shapes: left to right the time from first to last, the height the rate, the greater of both ways.
+
+    Args:
+        in_place: the slot that is open is on its devices; else it looks as one to come.
+    """
     slots = reservation.slots[:SLOTS_DRAWN]
     window = Window(slots[0].start, slots[-1].end)
     now_x = _x(now, window) if window.contains(now) else None
-    return SlotPicture(_bars(slots, window, HEIGHT - 10, now), now_x, len(reservation.slots) - len(slots))
+    return SlotPicture(
+        _bars(slots, window, HEIGHT - 10, now, in_place=in_place), now_x, len(reservation.slots) - len(slots)
+    )
 
 
 def lanes_of(entries: Sequence[Entry], window: Window, now: datetime) -> tuple[tuple[Bar, ...], ...]:
@@ -108,21 +115,31 @@ def lanes_of(entries: Sequence[Entry], window: Window, now: datetime) -> tuple[t
     return tuple(
         _bars(
             [slot for slot in entry.reservation.slots if slot.start < window.end and slot.end > window.start],
-            window, HEIGHT - 20, now, entry.reservation.peak_rate_bps,
+            window, HEIGHT - 20, now, entry.reservation.peak_rate_bps, in_place=is_in_place(entry),
         )
         for entry in entries
     )  # fmt: skip
 
 
+def is_in_place(entry: Entry) -> bool:
+    return entry.slot is not None and entry.slot.state is SlotState.IN_PLACE
+
+
 def _bars(
-    slots: Sequence[Slot], window: Window, height: int, now: datetime, highest_bps: int | None = None
+    slots: Sequence[Slot],
+    window: Window,
+    height: int,
+    now: datetime,
+    highest_bps: int | None = None,
+    *,
+    in_place: bool,
 ) -> tuple[Bar, ...]:
     """The first of the slots within the window; the highest rate, by default the highest of these, is `height` high."""
     highest_bps = highest_bps or max((max(slot.rates) for slot in slots), default=0) or 1
     bars = []
     for slot in slots[:SLOTS_DRAWN]:
         high = round(max(max(slot.rates) / highest_bps, LEAST_HEIGHT) * height, 2)
-        look = "past" if slot.end <= now else "now" if slot.contains(now) else "coming"
+        look = "past" if slot.end <= now else "now" if slot.contains(now) and in_place else "coming"
         left, right = _x(slot.start, window), _x(slot.end, window)
         bars.append(
             Bar(left, round(HEIGHT - high, 2), max(round(right - left, 2), 1.0), high, look, rates_words(slot))

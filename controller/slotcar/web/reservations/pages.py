@@ -16,6 +16,7 @@ from slotcar.web.reservations.model import (
     SLOTS_LISTED,
     amount_words,
     can_be_cancelled,
+    is_in_place,
     picture_of,
     progress_of,
     rates_words,
@@ -25,7 +26,7 @@ from slotcar.web.reservations.model import (
 )
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
-from slotcar.web.words import sentence, turns_at, why_not_change
+from slotcar.web.words import SLOTS, sentence, turns_at, why_not_change
 
 FILTERS = ("search", "owner", "label", "state", "from", "until", "after")
 #: What the list shows at first: what is over is history.
@@ -70,7 +71,7 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     wanted = _filter(visit, filters)
     sequence = visit.broker.ledger.last_event()
     listed = visit.broker.page(wanted, visit.caller)
-    page = listed.entries[:PAGE]
+    page = visit.with_slots(listed.entries[:PAGE])
     parameters = {
         "search": filters.search,
         "owner": filters.owner,
@@ -123,7 +124,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         UnknownHandle.
     """
     sequence = visit.broker.ledger.last_event()
-    entry = visit.broker.status(str(visit.path["handle"]), visit.caller)
+    (entry,) = visit.with_slots([visit.broker.status(str(visit.path["handle"]), visit.caller)])
     reservation = entry.reservation
     history = visit.broker.events(EventFilter(handle=entry.handle), visit.caller, 0, HISTORY, newest=True)
     return {
@@ -132,7 +133,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         "sentence": sentence(entry, visit.clock),
         "turns": turns_at(entry, visit.now),
         "sequence": sequence,
-        "picture": picture_of(reservation, visit.now),
+        "picture": picture_of(reservation, visit.now, in_place=is_in_place(entry)),
         "progress": progress_of(entry, visit.now),
         "amount": amount_words(reservation),
         "slots": [
@@ -141,6 +142,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         ],
         "slots_left": max(0, len(reservation.slots) - SLOTS_LISTED),
         "used_bits": used_bits(entry, visit.now),
+        "devices": [(one, SLOTS[one.state]) for one in entry.slot.devices] if entry.slot else [],
         "history": history,
         "actions": _actions(visit, entry),
         "proposed": amount_words(entry.proposed.reservation) if entry.proposed else "",

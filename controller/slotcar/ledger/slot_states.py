@@ -1,0 +1,377 @@
+"""What is on the routers of a slot: the one decision that every face prints, from what is recorded. Pure.
+
+The ledger's state says what was promised; this says what was verified (ADR 60). The clock alone never puts a slot in place:
+it only takes away what nobody has verified for too long.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from slotcar.ledger.model import Entry, Event, State
+from slotcar.timebase import Window, iso
+
+#: Devices that were armed act by themselves at a start, and are read shortly after it: so long nothing is amiss.
+ACTING = timedelta(seconds=60)
+#: The beginning of the kinds of events that tell of a slot: the state follows.
+FAMILY = "slot."
+#: The controller that leads read all devices: `except` had not what was wanted, or were not read; `later` got it then.
+CHECKED = "controller.checked"
+DEVICE_HELD = "device.held"
+#: Events of a device after which nobody knows what it has, until a slot's event says it again.
+_DOUBTS = {
+    "device.drifted": "it was found changed by somebody else",
+    "push.device-failed": "it takes no push",
+    "push.failed": "a push to it failed",
+    "push.not-rolled-back": "a push to it failed, and could not be rolled back",
+}
+#: Of these the last one of a device counts.
+TELLING = (*_DOUBTS, DEVICE_HELD, "device.released", "push.verified")
+
+
+class SlotState(StrEnum):
+    """What is on the devices of a slot.
+
+    `planned`: nothing yet. `armed`: they will begin it by themselves, or have nothing to do for it. `in-place`: read back.
+    `withheld`: kept from it because another device is not ready, or held. `failed`: it took no push. `rolled-back`: an
+    operator took it away. `ended`: seen to be gone. `unknown`: nobody has verified it since.
+    """
+
+    PLANNED = "planned"
+    ARMED = "armed"
+    IN_PLACE = "in-place"
+    WITHHELD = "withheld"
+    FAILED = "failed"
+    ROLLED_BACK = "rolled-back"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("-", " ")
+
+
+#: Of a slot's devices the first of these that one of them has is the slot's.
+_WORST_FIRST = (
+    SlotState.ROLLED_BACK, SlotState.WITHHELD, SlotState.FAILED, SlotState.UNKNOWN, SlotState.PLANNED, SlotState.ARMED,
+    SlotState.IN_PLACE, SlotState.ENDED,
+)  # fmt: skip
+
+
+def whole(states: Collection[SlotState]) -> SlotState:
+    """The slot's state as a whole. Without a device there is nothing to verify: it is planned."""
+    return next((one for one in _WORST_FIRST if one in states), SlotState.PLANNED)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSlot:
+    """One device of a slot. `since`: since when it is so, or was last verified; `why`: by what and by whom."""
+
+    device: str
+    state: SlotState
+    since: datetime | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        return _words(self.state, self.since, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRecord:
+    """What the controller that led said of a slot when that changed last.
+
+    Attributes:
+        window: the slot's, from the start of what touches to the end of it.
+        form: of the reservation when it was said (`form_of`). version: its version then; 0 where nobody knows.
+        why: of devices that are not as they should be.
+        verified_at: when the device was read that was read first.
+        until: it holds without another check until then; later nobody knows.
+    """
+
+    handle: str
+    window: Window
+    number: int
+    form: str
+    devices: Mapping[str, SlotState]
+    why: Mapping[str, str] = field(default_factory=dict)
+    verified_at: datetime | None = None
+    until: datetime | None = None
+    sequence: int = 0
+    at: datetime | None = None
+    version: int = 0
+
+    @property
+    def state(self) -> SlotState:
+        return whole(list(self.devices.values()))
+
+    @property
+    def kind(self) -> str:
+        return f"{FAMILY}{self.state.value}"
+
+    def says_the_same_as(self, other: SlotRecord | None) -> bool:
+        mine = (self.window, self.form, dict(self.devices), dict(self.why))
+        return other is not None and mine == (other.window, other.form, dict(other.devices), dict(other.why))
+
+    def is_of(self, entry: Entry, window: Window) -> bool:
+        """Whether it was said of this slot, in the form that the reservation has now."""
+        return self.window == window and (self.version == entry.version or self.form == form_of(entry, window))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The details of its event."""
+        instants = {"verified_at": self.verified_at, "until": self.until}
+        return {
+            "start": self.window.start.isoformat(),
+            "end": self.window.end.isoformat(),
+            "number": self.number,
+            "form": self.form,
+            "version": self.version,
+            "devices": {name: state.value for name, state in sorted(self.devices.items())},
+            **({"why": dict(sorted(self.why.items()))} if self.why else {}),
+            **{key: at.isoformat() for key, at in instants.items() if at is not None},
+        }
+
+
+def record_of(event: Event) -> SlotRecord:
+    details = event.details
+    verified_at, until = (
+        datetime.fromisoformat(details[key]) if details.get(key) else None for key in ("verified_at", "until")
+    )
+    return SlotRecord(
+        event.handle or "",
+        Window(datetime.fromisoformat(details["start"]), datetime.fromisoformat(details["end"])),
+        int(details["number"]),
+        str(details["form"]),
+        {name: SlotState(state) for name, state in details["devices"].items()},
+        details.get("why", {}),
+        verified_at, until, event.sequence, event.at, details.get("version", 0),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SlotNow:
+    """The slot that is open, else the next one, else the last: what is on its devices at this moment.
+
+    Attributes:
+        number, of: which slot, counted from 1, of how many.
+        since: since when; of `in-place` when it was last verified, of `unknown` since when nobody has.
+        why: by what and by whom, in words; empty where all is as it should be.
+    """
+
+    number: int
+    of: int
+    window: Window
+    state: SlotState
+    since: datetime | None
+    why: str
+    devices: tuple[DeviceSlot, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """`in place`, `withheld: r3 takes no push`, `unknown since 2027-03-01T22:00:00Z`."""
+        return _words(self.state, self.since, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is recorded of the slots of a page of reservations.
+
+    Attributes:
+        records: the last of each reservation, by handle.
+        devices: the last event of `TELLING` of each device.
+        checked: the last event `CHECKED`.
+        whole: whoever asks may know who holds a device, and a device's own words.
+    """
+
+    records: Mapping[str, SlotRecord] = field(default_factory=dict)
+    devices: Mapping[str, Event] = field(default_factory=dict)
+    checked: Event | None = None
+    whole: bool = False
+
+
+def form_of(entry: Entry, window: Window) -> str:
+    """What devices are given for a slot, as a digest: equal where a change of the reservation changes nothing of that.
+
+    A background reservation's rate is what others leave, and no form of its own.
+    """
+    own = entry.reservation
+    inside = (one for one in own.slots if one.start < window.end and window.start < one.end)
+    slots = [] if own.share else [(one.start_us, one.end_us, *one.rates) for one in inside]
+    hops = [[(hop.device, hop.ingress.name, hop.egress.name) for hop in path.hops] for path in entry.paths]
+    flow = (own.source, own.destination, own.protocol, own.direction, own.service, own.packet_size_bytes, own.rtt_us)
+    text = repr((slots, own.share, flow, own.claim, hops))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def present_slot(entry: Entry, now: datetime) -> tuple[int, Window]:
+    """Which slot is open, else the next one, else the last; counted from 1."""
+    windows = entry.reservation.windows
+    return next(((n, one) for n, one in enumerate(windows, 1) if now < one.end), (len(windows), windows[-1]))
+
+
+def slot_now(entry: Entry, recorded: Recorded, now: datetime) -> SlotNow | None:
+    """What is on the devices of a reservation's present slot. None of one that was never in force: no device has it."""
+    record = recorded.records.get(entry.handle)
+    if entry.state not in (State.COMMITTED, State.ENDED, State.CANCELLED) or (
+        entry.state is State.CANCELLED and record is None
+    ):
+        return None
+    number, window = present_slot(entry, now)
+    over = _over_since(entry, window, now)
+    if over is not None and record is not None:
+        number, window = record.number, record.window  # a cancelled one had that slot, whichever would have come next
+    names = configured_devices(entry)
+    if record is not None and (over is not None or record.is_of(entry, window)):
+        names = set(record.devices)
+    devices = tuple(_device(name, entry, window, over, recorded, now) for name in sorted(names))
+    states = [one.state for one in devices]
+    if not devices:
+        states = [SlotState.ENDED if over else SlotState.UNKNOWN if window.contains(now) else SlotState.PLANNED]
+    state = whole(states)
+    those = [one for one in devices if one.state is state]
+    instants = [one.since for one in those if one.since is not None]
+    return SlotNow(
+        number,
+        len(entry.reservation.windows),
+        window,
+        state,
+        min(instants, default=None),
+        _why(devices, state),
+        devices,
+    )
+
+
+def _over_since(entry: Entry, window: Window, now: datetime) -> datetime | None:
+    """When it was over: cancelled, or the last slot has ended; None of what is open, or to come."""
+    if entry.state is State.CANCELLED:
+        return min(entry.changed_at, window.end)
+    return window.end if now >= window.end or entry.state is State.ENDED else None
+
+
+def configured_devices(entry: Entry) -> set[str]:
+    """The devices that are configured for it: not those of a domain that has no QoS; of a claim its place."""
+    unreserved = {name for path in entry.paths for name in path.unreserved_devices}
+    return set(entry.devices) - unreserved
+
+
+def _device(
+    name: str, entry: Entry, window: Window, over: datetime | None, recorded: Recorded, now: datetime
+) -> DeviceSlot:
+    record = recorded.records.get(entry.handle)
+    if record is None or not record.is_of(entry, window):
+        return _unrecorded(name, entry, window, over, record, now)
+    of_record = DeviceSlot(name, record.devices[name], record.at, _say(name, record.why.get(name, ""), recorded))
+    if over is not None:
+        return _after_its_end(of_record, over)
+    of_record = _by_newer_event(of_record, entry.handle, record, recorded)
+    if of_record.state is SlotState.ARMED and window.start <= now:
+        if now < window.start + ACTING:
+            return of_record
+        return DeviceSlot(name, SlotState.UNKNOWN, window.start, "nobody has read it since the start")
+    if of_record.state is SlotState.PLANNED and window.start <= now:
+        return DeviceSlot(name, SlotState.UNKNOWN, window.start, "nobody has read it since the start")
+    return _while_verified(of_record, record, recorded, now) if of_record.state is SlotState.IN_PLACE else of_record
+
+
+def _unrecorded(
+    name: str, entry: Entry, window: Window, over: datetime | None, record: SlotRecord | None, now: datetime
+) -> DeviceSlot:
+    """Nothing was said of this slot in its present form."""
+    if over is not None:
+        by_device = record.devices if record is not None and record.window == window else {}
+        before = by_device.get(name, SlotState.ENDED)
+        return _after_its_end(DeviceSlot(name, before), over)
+    if not window.contains(now):
+        return DeviceSlot(name, SlotState.PLANNED)
+    since = max(window.start, entry.changed_at)
+    changed = " as it is since its last change" if record is not None and record.window == window else ""
+    return DeviceSlot(name, SlotState.UNKNOWN, since, f"nobody has seen it there{changed}")
+
+
+def _after_its_end(of_record: DeviceSlot, over: datetime) -> DeviceSlot:
+    if of_record.state in (SlotState.IN_PLACE, SlotState.ARMED, SlotState.UNKNOWN, SlotState.FAILED):
+        since = of_record.since if of_record.state is SlotState.UNKNOWN and of_record.since else over
+        return DeviceSlot(
+            of_record.device, SlotState.UNKNOWN, since, of_record.why or "nobody has seen that it took the slot away"
+        )
+    return DeviceSlot(
+        of_record.device, SlotState.ENDED, of_record.since if of_record.state is SlotState.ENDED else over
+    )
+
+
+def _by_newer_event(of_record: DeviceSlot, handle: str, record: SlotRecord, recorded: Recorded) -> DeviceSlot:
+    """What was recorded of the device after the slot's own event, where nobody leads who would say it of the slot."""
+    event = recorded.devices.get(of_record.device)
+    if (
+        event is None
+        or event.sequence <= record.sequence
+        or of_record.state not in (SlotState.IN_PLACE, SlotState.ARMED)
+    ):
+        return of_record
+    if event.kind == DEVICE_HELD and handle in event.details.get("removed", ()):
+        by = event.details.get("actor") if recorded.whole else "an operator"
+        return DeviceSlot(of_record.device, SlotState.ROLLED_BACK, event.at, f"by {by}")
+    if event.kind in _DOUBTS:
+        return DeviceSlot(
+            of_record.device, SlotState.UNKNOWN, event.at, _say(of_record.device, _DOUBTS[event.kind], recorded)
+        )
+    return of_record
+
+
+def _while_verified(of_record: DeviceSlot, record: SlotRecord, recorded: Recorded, now: datetime) -> DeviceSlot:
+    """In place, as of the last time that the device was read; not known once that was too long ago."""
+    verified_at, until = record.verified_at or record.at, record.until
+    checked = recorded.checked
+    if (
+        checked is not None
+        and checked.sequence > record.sequence
+        and of_record.device not in checked.details["except"]
+    ):
+        later = checked.details.get("later", {})
+        verified_at = datetime.fromisoformat(later.get(of_record.device, checked.details["read_at"]))
+        until = datetime.fromisoformat(checked.details["until"])
+    if until is not None and until < now:
+        return DeviceSlot(of_record.device, SlotState.UNKNOWN, verified_at, "no controller has read it since")
+    return replace(of_record, since=verified_at)
+
+
+def _say(device: str, why: str, recorded: Recorded) -> str:
+    """A device's trouble: to who may see devices with its own words, or with who holds it."""
+    event = recorded.devices.get(device)
+    if not why or not recorded.whole or event is None:
+        return why
+    message = str(event.details.get("message", ""))
+    if event.kind == DEVICE_HELD:
+        return _held_words(event)
+    return f"{why}: {message}" if message and event.kind in _DOUBTS else why
+
+
+def _held_words(event: Event) -> str:
+    until = event.details.get("until")
+    end = f" until {_iso(datetime.fromisoformat(until))}" if until else ""
+    reason = event.details.get("message")
+    return f"held by {event.details.get('actor', 'an operator')}{end}{f' ({reason})' if reason else ''}"
+
+
+def _why(devices: Iterable[DeviceSlot], state: SlotState) -> str:
+    """The slot's reason: of its devices those that have one, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for one in devices:
+        if one.why and state is not SlotState.IN_PLACE:
+            by_reason.setdefault(one.why, []).append(one.device)
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items())
+
+
+def _words(state: SlotState, since: datetime | None, why: str) -> str:
+    when = f" since {_iso(since)}" if state is SlotState.UNKNOWN and since else ""
+    return f"{state.words}{when}{f': {why}' if why else ''}"
+
+
+def _iso(at: datetime) -> str:
+    return iso(at.replace(microsecond=0))

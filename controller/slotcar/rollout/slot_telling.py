@@ -1,0 +1,185 @@
+"""What the controller that leads says of each slot, by what it verified and set aside: events `slot.*` (ADR 60)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from slotcar.ledger import Ledger
+from slotcar.ledger.appending import AppendEvents
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.slot_states import SlotRecord, SlotState, configured_devices, form_of, present_slot
+from slotcar.rollout.holding import Hold
+
+#: A new leader looks for slots of which nobody has said yet that they ended, so long back.
+LOOK_BACK = timedelta(days=7)
+HELD, ASIDE, UNADOPTED, LOST = (
+    "held by an operator", "it takes no push", "it waits to be adopted", "it is not in the inventory any more"
+)  # fmt: skip
+#: What a device may still have of a slot that is over.
+_MAY_BE_THERE = (SlotState.IN_PLACE, SlotState.ARMED, SlotState.UNKNOWN, SlotState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotFindings:
+    """What a leader knows after a turn.
+
+    Attributes:
+        at: for which instant the devices have what is wanted.
+        open: handles of what is open then; admitted: of those what is wanted on devices.
+        armed: by boundary for which devices were armed, the handles that are wanted from then on.
+        verified: devices that were read and have what is wanted, and do what they are to do.
+        acting: devices that act by themselves.
+        held: by an operator. aside: why devices take no push.
+        verified_at: when each device was read that it was verified by. valid_for: so long that holds without another check.
+        devices: all of the inventory.
+    """
+
+    at: datetime
+    open: Collection[str]
+    admitted: Collection[str]
+    armed: Mapping[datetime, Collection[str]]
+    verified: Collection[str]
+    acting: Collection[str]
+    held: Mapping[str, Hold]
+    aside: Mapping[str, str]
+    verified_at: Mapping[str, datetime]
+    devices: Collection[str]
+    valid_for: timedelta
+
+    def record(
+        self, entry: Entry, number: int, devices: Mapping[str, SlotState], why: Mapping[str, str], form: str
+    ) -> SlotRecord:
+        window = entry.reservation.windows[number - 1]
+        read = [self.verified_at.get(name, self.at) for name, state in devices.items() if state is SlotState.IN_PLACE]
+        verified_at = (
+            max(min(read), window.start) if read else None
+        )  # what is read just before a start has it from then
+        until = verified_at + self.valid_for if verified_at else None
+        return SlotRecord(
+            entry.handle, window, number, form, devices, why, verified_at, until, version=entry.version
+        )  # fmt: skip
+
+
+def news(entries: Sequence[Entry], latest: Mapping[str, SlotRecord], findings: SlotFindings) -> Iterator[SlotRecord]:
+    """What is to be said of the slots that was not said yet, in its order.
+
+    Args:
+        entries: live ones, as the ledger has them. latest: what was said last, by handle.
+    """
+    by_handle = {entry.handle: entry for entry in entries if entry.state is State.COMMITTED}
+    for handle, record in latest.items():
+        entry = by_handle.get(handle)
+        if record.state is not SlotState.ENDED and (entry is None or record.window.end <= findings.at):
+            ended = _ended(record, findings)
+            if not ended.says_the_same_as(record):
+                yield ended
+    horizon = max([findings.at, *findings.armed])
+    for entry in by_handle.values():
+        if entry.reservation.start > horizon:  # a ledger may hold a hundred thousand of these
+            continue
+        number, window = present_slot(entry, findings.at)
+        if window.start > horizon or window.end <= findings.at:
+            continue
+        record = _present(entry, number, latest.get(entry.handle), findings)
+        begins = set(record.devices.values()) != {SlotState.PLANNED}
+        if not record.says_the_same_as(latest.get(entry.handle)) and (begins or entry.handle in latest):
+            yield record
+
+
+def _present(entry: Entry, number: int, latest: SlotRecord | None, findings: SlotFindings) -> SlotRecord:
+    window = entry.reservation.windows[number - 1]
+    earlier = latest if latest is not None and latest.is_of(entry, window) else None
+    devices: dict[str, SlotState] = {}
+    why: dict[str, str] = {}
+    for name in sorted(configured_devices(entry)):
+        before = earlier.devices.get(name) if earlier else None
+        devices[name], reason = _of_device(name, entry.handle, window.start, window.end, before, findings)
+        if reason:
+            why[name] = reason
+    form = earlier.form if earlier else form_of(entry, window)
+    return findings.record(entry, number, devices, why, form)
+
+
+def _of_device(
+    name: str, handle: str, start: datetime, end: datetime, before: SlotState | None, findings: SlotFindings
+) -> tuple[SlotState, str]:
+    """Its state, and why where it is not as it should be. `before`: what was said of it last, of the same slot."""
+    was_there = before in (SlotState.IN_PLACE, SlotState.UNKNOWN)
+    if hold := findings.held.get(name):
+        if handle in hold.removed and start <= hold.since < end:
+            return SlotState.ROLLED_BACK, "by an operator"
+        return _of_held(before, is_open=start <= findings.at)
+    if reason := (findings.aside.get(name) if name in findings.devices else LOST):
+        return (SlotState.UNKNOWN if was_there else SlotState.FAILED), reason
+    if name not in findings.verified:
+        return (SlotState.UNKNOWN, ASIDE) if was_there else (SlotState.PLANNED, "")
+    return _of_verified(name, handle, start, findings), ""
+
+
+def _of_held(before: SlotState | None, *, is_open: bool) -> tuple[SlotState, str]:
+    """Nothing is pushed to it: it keeps what it has, and does what it was armed to do."""
+    if before is SlotState.IN_PLACE:
+        return before, ""
+    if before is SlotState.ARMED:
+        return (SlotState.UNKNOWN if is_open else before), HELD
+    return (before if before is SlotState.UNKNOWN else SlotState.WITHHELD), HELD
+
+
+def _of_verified(name: str, handle: str, start: datetime, findings: SlotFindings) -> SlotState:
+    if start <= findings.at:
+        kept_from_it = handle in findings.open and handle not in findings.admitted
+        return SlotState.WITHHELD if kept_from_it else SlotState.IN_PLACE
+    if start not in findings.armed:
+        return SlotState.PLANNED
+    if handle not in findings.armed[start]:
+        return SlotState.WITHHELD
+    return SlotState.ARMED if name in findings.acting else SlotState.PLANNED
+
+
+def _ended(latest: SlotRecord, findings: SlotFindings) -> SlotRecord:
+    """What is to be said of a slot that is over, cancelled or moved away."""
+    devices, why = {}, {}
+    for name, before in latest.devices.items():
+        taken_away = before not in _MAY_BE_THERE or name in findings.verified
+        devices[name] = SlotState.ENDED if taken_away else SlotState.UNKNOWN
+        if not taken_away:
+            held = HELD if name in findings.held else ""
+            why[name] = held or findings.aside.get(name) or (ASIDE if name in findings.devices else LOST)
+    return SlotRecord(latest.handle, latest.window, latest.number, latest.form, devices, why, version=latest.version)
+
+
+@dataclass(slots=True)
+class SlotTelling:
+    """Attributes:
+    latest: what was said last of each slot, by handle; what has ended is forgotten.
+    """
+
+    ledger: Ledger
+    latest: dict[str, SlotRecord] = field(default_factory=dict)
+
+    def take_over(self, live: Iterable[Entry], now: datetime) -> None:
+        """What other controllers said, of what is live and of what has ended lately."""
+        handles = {entry.handle for entry in live} | {*self.ledger.summaries.over_since(now - LOOK_BACK)}
+        records = self.ledger.summaries.slot_records(sorted(handles)).items()
+        self.latest = {handle: one for handle, one in records if one.state is not SlotState.ENDED}
+
+    def tell(self, live: Sequence[Entry], findings: SlotFindings, now: datetime) -> None:
+        names = {entry.handle: entry.reservation.key for entry in live}
+        records = list(news(live, self.latest, findings))
+        if records:
+            self.ledger.append(AppendEvents(now, [(one.kind, one.handle, _details(one, names)) for one in records]))
+        for one in records:
+            self.latest[one.handle] = one
+            if one.state is SlotState.ENDED:
+                del self.latest[one.handle]
+
+
+def _details(record: SlotRecord, names: Mapping[str, tuple[str, str]]) -> dict[str, object]:
+    """With what people read: the reservation's name where it is live, and the routers."""
+    owner, name = names.get(record.handle, ("", ""))
+    reasons = [f"{device}: {why}" for device, why in sorted(record.why.items())]
+    words = "; ".join(reasons) or f"on {', '.join(sorted(record.devices))}"
+    named = {"owner": owner, "name": name} if name else {}
+    return {**record.details, **named, "message": words}
