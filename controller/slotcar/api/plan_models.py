@@ -70,7 +70,9 @@ class PlanOut(Answer):
     owners: list[str] = Field(
         description="of whom it speaks: what they have in the set and not in the file is cancelled"
     )
-    moves: list[str] = Field(description="handles of deadline transfers that move to make room")
+    moves: list[str] = Field(
+        description="handles of deadline transfers that move to make room; for a requester, marks that stand for them"
+    )
     steps: list[StepOut]
     boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
     approximations: list[ApproximationOut] = Field(

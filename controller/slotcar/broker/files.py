@@ -13,7 +13,7 @@ from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
-from slotcar.planning.promises import Promises, is_over
+from slotcar.planning.promises import Promises, is_over, marks_of
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action, PlanStep
@@ -34,7 +34,7 @@ class ReservationFiles(Requests):
     ) -> Plan:
         """What applying the files would do, against the ledger as it is; writes nothing. `show_from`: see `make_plan`.
 
-        A requester gets the outcome of each of its reservations, and no device's difference.
+        A requester gets the outcome of each of its reservations, and neither a device's difference nor others' handles.
 
         Raises:
             CannotExpress, RefusedByPolicy: see `create`. InvalidInput: the files have more windows than
@@ -62,7 +62,9 @@ class ReservationFiles(Requests):
             solver=SOLVER,
             most_paths=self.settings.paths,
         )
-        return plan if roles.may_overview(caller) else plan.without_devices()
+        if roles.may_overview(caller):
+            return plan
+        return replace(plan.without_devices(), moves=marks_of(plan.moves))
 
     def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.

@@ -29,6 +29,7 @@ from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.configurations import configurations_at
 from slotcar.views.devices import named_devices
 from slotcar.views.documents import configurations_document
+from slotcar.views.events import shown_to
 from slotcar.views.offers import endpoints_document, limits_document
 from slotcar.views.phases import KINDS
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
@@ -204,8 +205,10 @@ class Queries:
         """
         visible = self.events_filter(wanted, caller)
         if newest:
-            return self.ledger.newest_events(visible, after or 0, limit)
-        return self.ledger.events_of(visible, after, limit)
+            listed = self.ledger.newest_events(visible, after or 0, limit)
+        else:
+            listed = self.ledger.events_of(visible, after, limit)
+        return tuple(shown_to(event, caller) for event in listed)
 
     def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
         """The filter, narrowed to the events that the caller may see: a requester sees those of its own reservations.

@@ -129,6 +129,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
         record(
             transaction, after, "moved", "slotcar", now,
             before=before.reservation, reservation=after.reservation, makes_room_for=entry.handle,
+            makes_room_for_owner=entry.reservation.owner,
         )  # fmt: skip
         changed.append(after)
     for after in changed:

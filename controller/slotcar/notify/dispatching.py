@@ -134,7 +134,7 @@ class Dispatcher:
             keys = self.derived.keys(webhook.id, webhook.secret)
         except SecretUnusable as error:
             return DeliveryOutcome(False, None, str(error))
-        message = message_of(webhook.id, delivery.event)
+        message = message_of(webhook.id, delivery.event, webhook.owner)
         return await sender.send(webhook.url, message.body, message.headers(keys, self.clock()))
 
     async def _failed(self, delivery: Delivery, outcome: DeliveryOutcome) -> bool:

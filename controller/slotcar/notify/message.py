@@ -12,6 +12,7 @@ from slotcar.ledger.model import Event
 from slotcar.notify.signing import sign
 from slotcar.timebase import iso
 from slotcar.views.documents import event_document
+from slotcar.views.events import shown_to_owner
 
 #: Larger details are left out of a message; the event's number leads to them.
 LARGEST_BODY_BYTES = 64 * 1024
@@ -36,8 +37,12 @@ class Message:
         }
 
 
-def message_of(webhook: str, event: Event) -> Message:
-    document = event_document(event)
+def message_of(webhook: str, event: Event, owner: str | None = None) -> Message:
+    """
+    Args:
+        owner: whose the webhook is; None of an operator's, which is told all of the event.
+    """
+    document = event_document(event if owner is None else shown_to_owner(event, owner))
     body = _body(event.kind, event.at, document)
     if len(body) > LARGEST_BODY_BYTES:
         body = _body(event.kind, event.at, document | {"details": {"left_out_bytes": len(body)}})

@@ -6,7 +6,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from slotcar.problems import SlotcarError
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from slotcar.views.documents import event_document
+from slotcar.views.events import shown_to
 
 #: The first words of all kinds of events that there are.
 FAMILIES = ("reservation", "group", "slot", "push", "boundary", "device", "controller")
@@ -112,9 +113,10 @@ class Webhooks:
         return asyncio.run(send())
 
     def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100) -> tuple[Delivery, ...]:
-        """The events that were given up, by number."""
+        """The events that were given up, by number, as the caller may see them."""
         self._need(webhook_id, caller, "see dead letters")
-        return self.ledger.webhooks.dead(webhook_id, limit)
+        letters = self.ledger.webhooks.dead(webhook_id, limit)
+        return tuple(replace(one, event=shown_to(one.event, caller)) for one in letters)
 
     def redeliver(self, webhook_id: str, sequences: Collection[int] | None, caller: Caller, now: datetime) -> int:
         """Dead letters wait again, these or all: each before what still waits of its reservation.

@@ -112,6 +112,8 @@ READ_HINT = "make the plan again with: slotcar plan FILES -o plan.json"
 
 Place = Annotated[str, StringConstraints(max_length=256)]
 Handle = Annotated[str, StringConstraints(pattern=r"^r-[0-9a-z]{1,64}$")]
+#: Or what stands for it, in a requester's plan (`marks_of`).
+MovedHandle = Annotated[str, StringConstraints(pattern=r"^[rm]-[0-9a-z]{1,64}$")]
 Count = Annotated[int, Field(ge=0, le=2**62)]
 
 
@@ -221,7 +223,7 @@ class PlanFile(BaseModel):
     network: str
     set_name: Annotated[str, StringConstraints(max_length=MOST_SET_NAME)]
     owners: Annotated[tuple[Owner, ...], Field(max_length=10_000)]
-    moves: Annotated[tuple[Handle, ...], Field(max_length=10_000)]
+    moves: Annotated[tuple[MovedHandle, ...], Field(max_length=10_000)]
     steps: tuple[PlannedStep, ...]
 
 

@@ -7,7 +7,8 @@ does that something ended which it leaves alone or cancels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +21,8 @@ from slotcar.planning.step import Action, PlanStep, seen_of
 from slotcar.reservation.model import Reservation
 
 Key = tuple[str, str]
+#: How what stands for a handle begins; handles begin with `r-`.
+MARK = "m-"
 
 
 def is_over(step: PlanStep, entry: Entry | None, now: datetime) -> bool:
@@ -78,7 +81,7 @@ class Promises:
             if step.reservation is not None and step.action in (Action.CREATE, Action.CHANGE)
             for words in self._otherwise(step, step.reservation, entries[step.key])
         ]
-        if {*moved} != {*self.plan.moves}:
+        if marks_of(moved) != marks_of(self.plan.moves):
             differences.append(
                 f"to make room {_count(moved)} would move, and the plan moves {_count(self.plan.moves)}"
             )
@@ -103,3 +106,14 @@ def _count(handles: Collection[str]) -> str:
     return (
         f"{len(handles)} deadline transfer{'' if len(handles) == 1 else 's'} ({', '.join(sorted(handles)) or 'none'})"
     )
+
+
+def marks_of(moves: Iterable[str]) -> tuple[str, ...]:
+    """What stands for the handles of transfers that move, where others' handles are not to be told: the same for the same
+    handle, and from which it cannot be found. What is a mark already stays."""
+    return tuple(sorted({one if one.startswith(MARK) else f"{MARK}{_digest(one)}" for one in moves}))
+
+
+def _digest(handle: str) -> str:
+    """Of the random part of a handle, 80 bits and more, so that trying all of them finds none."""
+    return hashlib.sha256(handle.encode()).hexdigest()[:32]

@@ -24,10 +24,12 @@ from slotcar.api.context import (
     label_of,
 )
 from slotcar.api.models import EventsOut
+from slotcar.api.streaming import Framing, frame
 from slotcar.ledger.queries import EventFilter
 from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, Problem
 from slotcar.views.documents import event_document
+from slotcar.views.events import shown_to
 
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
@@ -105,7 +107,8 @@ async def events(
         return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
     ledger = context.broker.ledger
     listed = await context.streams.ask(ledger.newest_events if newest else ledger.events_of, wanted, after, limit)
-    return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
+    documents = [event_document(shown_to(event, caller)) for event in listed]
+    return {"items": documents, "next": listed[-1].sequence if listed else after}
 
 
 @router.get(
@@ -151,8 +154,9 @@ async def _streamed(
     if after is not None and after > last:
         hint = f"say {last} for what is to come, or a number before it"
         raise InvalidInput([Problem("request", 0, "after", f"is after the last event, {last}", str(after), hint)])
+    framing = Framing(lambda event: frame(shown_to(event, caller)))
     return context.streams.respond(
-        request, ledger, last if after is None else after, wanted, reader_of(request, caller), still
+        request, ledger, last if after is None else after, wanted, reader_of(request, caller), still, framing
     )
 
 

@@ -1,0 +1,31 @@
+"""What of an event each reader is shown: operators and auditors all of it, an owner what is about its own reservation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slotcar.ledger.model import Event
+from slotcar.policy.roles import Caller, only_owner
+
+#: Details of events of reservations that their owner is shown. What is not listed is not shown: a new detail is first an
+#: operator's alone.
+OWNERS_DETAILS = frozenset(
+    ("actor", "at", "before", "devices", "forward_bps", "hold_until", "message", "missing_bytes", "name", "needed_bps",
+     "owner", "part", "reason", "remaining_bytes", "reservation", "reverse_bps", "version")
+)  # fmt: skip
+#: Of these the handle of another reservation, shown where that is the owner's too; the second names its owner.
+ROOM, ROOM_OWNER = "makes_room_for", "makes_room_for_owner"
+
+
+def shown_to_owner(event: Event, owner: str) -> Event:
+    """The event as this owner, whose reservation it is of, may see it."""
+    details = {key: value for key, value in event.details.items() if key in OWNERS_DETAILS}
+    if ROOM in event.details and event.details.get(ROOM_OWNER) == owner:
+        details[ROOM] = event.details[ROOM]
+    return replace(event, details=details)
+
+
+def shown_to(event: Event, caller: Caller) -> Event:
+    """The event as the caller, to whom it may be shown, may see it."""
+    owner = only_owner(caller)
+    return event if owner is None else shown_to_owner(event, owner)
