@@ -131,6 +131,7 @@ class Facts:
         batch_script: of a device with a shell, the text of what takes a change's lines there, in the place of tc.
         needs: of a device with a shell, what it must have there.
         watch: what reports changes of its configuration; None: nothing does, and it is read from time to time only.
+        police_floor_bps: the lowest rate that its policers take.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -143,6 +144,7 @@ class Facts:
     served_as: Mapping[int, Service] = field(default_factory=dict)
     resets: frozenset[Service] = frozenset()
     number_words: tuple[str, ...] = ()
+    police_floor_bps: int = 8_000
     flows_share: bool = True
     batch_script: Callable[[], str] | None = None
     needs: ShellNeeds = ShellNeeds()

@@ -14,6 +14,7 @@ from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota
 from slotcar.recovery.held_routers import HeldRouters
+from slotcar.registry import facts_of
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
@@ -85,6 +86,7 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
         endpoints=endpoint_owners(network),
+        least_rate_bps=max((facts_of(one.platform).police_floor_bps for one in network.devices.values()), default=0),
     )
 
 

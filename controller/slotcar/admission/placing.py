@@ -39,6 +39,7 @@ class Rules:
     Attributes:
         horizon: until when a nearest window, or an earliest deadline, is looked for.
         frozen: nothing that begins sooner than this is moved. solver: for joint moves; None leaves them out.
+        least_rate_bps: no step of a transfer is slower, unless its `at_most` is.
     """
 
     now: datetime
@@ -46,6 +47,7 @@ class Rules:
     sls: Mapping[str, Sls]
     frozen: timedelta = FROZEN
     solver: LinearSolver | None = None
+    least_rate_bps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _place_need(
     if moment >= need.by:
         return Refused(reason=f"the deadline, {iso(need.by)}, is past", horizon=rules.horizon)
     volume_bytes = max(1, need.volume_bytes - done.volume_bytes)
-    transfer = transfer_of(need, demands, need.window_from(moment), volume_bytes)
+    transfer = transfer_of(need, demands, need.window_from(moment), volume_bytes, rules.least_rate_bps)
     placed = place_transfer(tables, transfer, rules, movable)
     if placed is None:
         numbers = refusal(tables, transfer, horizon=rules.horizon, sls=rules.sls)
@@ -191,10 +193,13 @@ def _room(
 # -- profiles as slots -----------------------------------------------------------------------------------------------
 
 
-def transfer_of(need: VolumeByDeadline, demands: Sequence[Demand], window: Window, volume_bytes: int) -> Transfer:
-    """The need, as the arithmetic has it, for so much of its volume."""
+def transfer_of(
+    need: VolumeByDeadline, demands: Sequence[Demand], window: Window, volume_bytes: int, least_rate_bps: int = 0
+) -> Transfer:
+    """The need, as the arithmetic has it, for so much of its volume; `least_rate_bps` as `Rules` has it."""
     crossings = tuple(map(Crossing.of, demands))
-    return Transfer(volume_bytes, window, crossings, need.at_least_bps, need.highest_bps, need.shape)
+    at_least_bps = max(need.at_least_bps, min(least_rate_bps, need.highest_bps))
+    return Transfer(volume_bytes, window, crossings, at_least_bps, need.highest_bps, need.shape)
 
 
 def profile_of(reservation: Reservation) -> Profile:

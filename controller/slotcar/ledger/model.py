@@ -90,10 +90,14 @@ class EntryChange:
     """When an entry came into force, or its present form did; and for a while from then on the slots of the form before.
 
     A hold, and what waited for approval, had none.
+
+    Attributes:
+        moves: how often it has made room for others until now.
     """
 
     at: datetime
     before: tuple[Slot, ...] = ()
+    moves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class Entry:
         was = self.change
         if was is not None and now < was.at + LONGEST_NOTICE:  # what it has itself was not in force for long
             near = [slot for slot in was.before if slot.start < until and now < slot.end]
-        return EntryChange(now, tuple(near))
+        return EntryChange(now, tuple(near), was.moves if was else 0)
 
     @property
     def occupied(self) -> Admitted:

@@ -121,7 +121,9 @@ def planned(
     """
     terms, tables = transaction.terms, transaction.tables
     allowed = within(need, entry.reservation, terms.policy.gate)
-    transfer = transfer_of(allowed, entry.demands, need.window_from(moment), remaining_bytes)
+    transfer = transfer_of(
+        allowed, entry.demands, need.window_from(moment), remaining_bytes, terms.policy.least_rate_bps
+    )
     with absent(tables, entry.demands, (entry.occupied,)):
         free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
         own = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)

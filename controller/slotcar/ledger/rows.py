@@ -142,12 +142,12 @@ def progress_from_row(row: dict[str, Any]) -> ProgressReport:
 
 def change_json(change: EntryChange) -> str:
     before = [[slot.start_us, slot.end_us, *slot.rates] for slot in change.before]
-    return as_json({"at": change.at.isoformat(), "before": before})
+    return as_json({"at": change.at.isoformat(), "before": before, "moves": change.moves})
 
 
 def change_from_row(row: dict[str, Any]) -> EntryChange:
     before = tuple(Slot(from_us(start), from_us(end), *rates) for start, end, *rates in row["before"])
-    return EntryChange(datetime.fromisoformat(row["at"]), before)
+    return EntryChange(datetime.fromisoformat(row["at"]), before, row.get("moves", 0))
 
 
 def event_from_row(row: Row[Any]) -> Event:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
-from slotcar.ledger.model import Entry, ProgressReport, State, Terms
+from slotcar.ledger.model import Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.ledger.recording import ask, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.timebase import MICROSECOND, Window, to_us
@@ -24,10 +26,10 @@ FORGOTTEN_ABOVE = 100
 def rules_of(terms: Terms, now: datetime) -> Rules:
     """What requests of a moment are placed by."""
     policy = terms.policy
-    return Rules(now, now + policy.horizon, terms.sls, policy.frozen, terms.solver)
+    return Rules(now, now + policy.horizon, terms.sls, policy.frozen, terms.solver, policy.least_rate_bps)
 
 
-def placed_transfer(entry: Entry, gate: Gate) -> PlacedTransfer | None:
+def placed_transfer(entry: Entry, policy: Policy) -> PlacedTransfer | None:
     """The entry as something that may be moved; None where it may not be.
 
     One that is held, or waits for approval, is as it was shown; and no move brings a rate above the gate that was not
@@ -40,8 +42,15 @@ def placed_transfer(entry: Entry, gate: Gate) -> PlacedTransfer | None:
     volume_bytes = need.volume_bytes if entry.progress is None else entry.progress.remaining_bytes
     if not volume_bytes:
         return None
-    transfer = transfer_of(within(need, entry.reservation, gate), entry.demands, Window(start, need.by), volume_bytes)
-    return PlacedTransfer(entry.handle, transfer, profile_of(entry.reservation))
+    transfer = transfer_of(
+        within(need, entry.reservation, policy.gate),
+        entry.demands,
+        Window(start, need.by),
+        volume_bytes,
+        policy.least_rate_bps,
+    )
+    times_moved = entry.change.moves if entry.change else 0
+    return PlacedTransfer(entry.handle, transfer, profile_of(entry.reservation), times_moved)
 
 
 def within(need: VolumeByDeadline, reservation: Reservation, gate: Gate) -> VolumeByDeadline:
@@ -54,16 +63,16 @@ def within(need: VolumeByDeadline, reservation: Reservation, gate: Gate) -> Volu
 
 def movable(
     entries: Iterable[Entry],
-    gate: Gate,
+    policy: Policy,
     stay: Collection[str] = frozenset(),
-    cache: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
+    cache: MutableMapping[str, tuple[Entry, Policy, PlacedTransfer | None]] | None = None,
 ) -> Sequence[PlacedTransfer]:
     """The transfers among the entries that may be moved; `stay` has the handles of those that may not.
 
     Args:
         cache: what was found for each entry before, by its handle. It is used, and added to.
     """
-    transfers = (_cached_transfer(entry, gate, cache) for entry in entries if entry.handle not in stay)
+    transfers = (_cached_transfer(entry, policy, cache) for entry in entries if entry.handle not in stay)
     return [one for one in transfers if one is not None]
 
 
@@ -73,17 +82,17 @@ def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -
     cache = transaction.known_transfers
     if len(cache) > 2 * len(entries) + FORGOTTEN_ABOVE:
         cache.clear()
-    return movable(entries, transaction.terms.policy.gate, stay, cache)
+    return movable(entries, transaction.terms.policy, stay, cache)
 
 
 def _cached_transfer(
-    entry: Entry, gate: Gate, cache: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None
+    entry: Entry, policy: Policy, cache: MutableMapping[str, tuple[Entry, Policy, PlacedTransfer | None]] | None
 ) -> PlacedTransfer | None:
     if cache is None:
-        return placed_transfer(entry, gate)
+        return placed_transfer(entry, policy)
     before = cache.get(entry.handle)
-    if before is None or before[0] is not entry or before[1] != gate:
-        before = cache[entry.handle] = entry, gate, placed_transfer(entry, gate)
+    if before is None or before[0] is not entry or before[1] is not policy:
+        before = cache[entry.handle] = entry, policy, placed_transfer(entry, policy)
     return before[2]
 
 
@@ -114,6 +123,12 @@ def moved_form(entry: Entry, profile: Profile, now: datetime) -> dict[str, Any]:
     return {"reservation": reservation, "demands": demands}
 
 
+def made_room(entry: Entry, profile: Profile, now: datetime) -> dict[str, Any]:
+    """As `moved_form`, of an entry that makes room for another: it counts that."""
+    change = entry.change or EntryChange(entry.created_at)
+    return {**moved_form(entry, profile, now), "change": replace(change, moves=change.moves + 1)}
+
+
 def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: Entry, now: datetime) -> None:
     """Gives those that make room for the entry their new profiles, each with an event.
 
@@ -124,7 +139,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
     for handle, profile in moved.items():
         before = transaction.entries.get(handle)
         transaction.give_back(before)
-        after = transaction.change(before, before.state, now, **moved_form(before, profile, now))
+        after = transaction.change(before, before.state, now, **made_room(before, profile, now))
         transaction.take(after)
         record(
             transaction, after, "moved", "slotcar", now,

@@ -14,7 +14,7 @@ from slotcar.admission.model import Demand, Refused, highest_bps
 from slotcar.admission.placing import Placement, Rules
 from slotcar.admission.program import LinearSolver
 from slotcar.ledger.model import Entry, Proposal, State
-from slotcar.ledger.transfers import done_by, movable, moved_form
+from slotcar.ledger.transfers import done_by, made_room, movable
 from slotcar.network.model import Network
 from slotcar.path.model import Path
 from slotcar.planning.errors import CannotExpress
@@ -143,7 +143,7 @@ def make_plan(
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
         operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
-    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver)
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver, policy.least_rate_bps)
     deciding = _Deciding(tables, policy, rules, network, most_paths)
     steps = _decided(matched, current, deciding, network, paths or {})
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
@@ -188,7 +188,7 @@ def decide_steps(
     most_paths: int,
 ) -> tuple[PlanStep, ...]:
     """The steps of a plan on an empty ledger, each with its refusal, or with the way and the rates that it gets."""
-    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None)
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None, policy.least_rate_bps)
     deciding = _Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
     return _decided(matched, (), deciding, network, paths)
 
@@ -294,7 +294,7 @@ class _Deciding:
                 [(one.paths, one.demands) for one in choices],
                 self.rules,
                 without=(entry.occupied,) if entry and stays else (),
-                movable=lambda: movable(self.movable.values(), self.policy.gate) if moves else (),
+                movable=lambda: movable(self.movable.values(), self.policy) if moves else (),
                 done=done_by(entry, self.rules.now),
                 changes=entry is not None,
             )
@@ -311,7 +311,7 @@ class _Deciding:
     def _move(self, placed: Placement) -> None:
         for handle, profile in placed.moved.items():
             before = self.movable[handle]
-            after = replace(before, **moved_form(before, profile, self.rules.now))
+            after = replace(before, **made_room(before, profile, self.rules.now))
             _occupy(self.tables.remove, before)
             _occupy(self.tables.add, after)
             self.movable[handle] = after

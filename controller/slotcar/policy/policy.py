@@ -19,6 +19,7 @@ class Policy:
     horizon: how far from now a reservation may end, and a nearest window is looked for.
     longest_hold: from when a reservation is first held until its hold ends, extensions included; None for no limit.
     frozen: what of deadline transfers' profiles begins sooner than this is not moved to make room.
+    least_rate_bps: no step of a deadline transfer is slower, unless its `at_most` is: what the network's platforms police.
     quota: of every owner that `owner_quotas` does not name.
     """
 
@@ -26,6 +27,7 @@ class Policy:
     horizon: timedelta = timedelta(days=366)
     longest_hold: timedelta | None = None
     frozen: timedelta = timedelta(seconds=60)
+    least_rate_bps: int = 0
     quota: Quota = field(default_factory=Quota)
     owner_quotas: Mapping[str, Quota] = field(default_factory=dict)
     endpoints: EndpointOwners = field(default_factory=EndpointOwners)

@@ -15,7 +15,7 @@ from slotcar.admission import Demand, Refused
 from slotcar.admission.highs import HighsSolver
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.errors import PlanNotAdmitted, ProgressRefused
-from slotcar.ledger.model import AdmissionRequest, Entry, ProgressReport, State, Terms
+from slotcar.ledger.model import AdmissionRequest, Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
@@ -167,12 +167,22 @@ def test_a_fixed_request_moves_a_transfer_and_nothing_passes_its_deadline(book: 
     assert after is not None
     assert steps(after) == [(0, 10, 80), (30, 40, 80)]
     assert after.version == 2
+    assert after.change == EntryChange(bulk.created_at, moves=1), "who was moved least is moved first"
     assert moved_events(book) == [("bulk", fixed.handle)]
     assert [free(book, *part) for part in ((0, 10), (10, 30), (30, 40))] == [[0, 0, 0]] * 3
     assert free(book, 40, 60) == [100, 100, 100]
     refused = book.admit(admission_of(reservation("too-much", 100, 30, 60)), T0)
     assert isinstance(refused, Refused)
     assert book.get(bulk.handle) == after, "a refusal changes nothing"
+
+
+def test_no_step_is_slower_than_what_the_platforms_police(book: Ledger) -> None:
+    book.set_terms(replace(TERMS, policy=Policy(least_rate_bps=30)))
+    admit(book, reservation("full", 75, 0, 20))
+    bulk = admit(book, transfer("bulk", 10 * 60 * 60 // 8, 60))
+    assert steps(bulk) == [(20, 40, 30)], "it pauses where less is free, and ends when it is done"
+    slow = admit(book, transfer("slow", 10 * 60 * 60 // 8, 120, start=60, at_most_bps=10))
+    assert steps(slow) == [(60, 120, 10)]
 
 
 def test_what_moves_again_is_as_it_was_last_reported_and_within_the_gate_of_now(book: Ledger) -> None:

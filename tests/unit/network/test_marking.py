@@ -175,3 +175,9 @@ def test_car_serves_the_scavengers_precedence_as_premium_inside_its_domain() -> 
     assert "r1: slotcar_platform: marks qbss by IP precedence, and such traffic comes to r2" in texts
     assert "goes by IP precedence: precedence 1 is served as ip-premium" in texts
     assert problems(("cisco-gsr", in_domain("one")), ("cisco-car", in_domain("two"))) == "", "reset at the border"
+
+
+def test_a_platforms_facts_have_its_policers_floor() -> None:
+    assert {platform: facts_of(platform).police_floor_bps for platform in LIMITS} == {
+        platform: limits.police_bps.floor for platform, limits in LIMITS.items()
+    }
