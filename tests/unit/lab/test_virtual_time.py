@@ -99,3 +99,30 @@ def test_an_outbox_that_is_gone_is_not_woken() -> None:
         with pytest.raises(OSError, match="descriptor"):
             os.fstat(waker)
         outboxes.open_or_close(True)
+
+
+class GuestClocks:
+    """A guest's two clocks: to read one takes 300 ns, and to set the wall clock 5,000."""
+
+    CLOCK_REALTIME = 0
+
+    def __init__(self, wall_ahead_ns: int) -> None:
+        self.steady_ns, self.wall_ahead_ns = 1_000_000, wall_ahead_ns
+
+    def monotonic_ns(self) -> int:
+        self.steady_ns += 300
+        return self.steady_ns
+
+    def time_ns(self) -> int:
+        return self.monotonic_ns() + self.wall_ahead_ns
+
+    def clock_settime_ns(self, _: int, wall_ns: int) -> None:
+        self.steady_ns += 5_000
+        self.wall_ahead_ns = wall_ns - self.steady_ns
+
+
+def test_the_wall_clocks_seconds_begin_with_those_that_nobody_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = GuestClocks(1_700_000_000_437_000_000)
+    monkeypatch.setattr(hold, "time", clocks)
+    hold.align()
+    assert clocks.wall_ahead_ns == pytest.approx(1_700_000_000 * 10**9, abs=1_000)
