@@ -194,6 +194,8 @@ class PlannedStep(BaseModel):
                 raise ValueError(
                     f"the reservation is {'/'.join(self.reservation.key)}, the step {self.owner}/{self.name}"
                 )
+        if self.action is Action.CREATE and self.handle is not None:
+            raise ValueError(f"a step that is to create has a handle, {self.handle}")
         if self.action in (Action.CHANGE, Action.CANCEL) and (self.handle is None or self.expected_version is None):
             raise ValueError(f"a step that is to {self.action.value} has no handle or no version")
         return self
@@ -241,11 +243,25 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
     wrong = [(key, value) for key, value in _times(document) if not RFC_3339.fullmatch(value)]
     if wrong:
         raise InvalidInput(Problem(file, 0, key, "is not a time", value[:60], TIME_HINT) for key, value in wrong)
+    if twice := list(_given_twice(read.steps)):
+        raise InvalidInput(
+            Problem(file, 0, key, "is given twice", value, "one step a reservation") for key, value in twice
+        )
     require_no_refusal(f"{step.owner}/{step.name}" for step in read.steps if step.refusal)
     steps = tuple(step.step for step in read.steps)
     return Plan(
         read.made_at, read.ledger_sequence, read.network, read.set_name, steps, owners=read.owners, moves=read.moves
     )
+
+
+def _given_twice(steps: Sequence[PlannedStep]) -> Iterator[tuple[str, str]]:
+    """The places of steps whose reservation another step before is about already: what came first would count for neither."""
+    known: set[str] = set()
+    for number, step in enumerate(steps):
+        names = {f"{step.owner}/{step.name}", *filter(None, (step.handle,))}
+        if again := names & known:
+            yield f"steps.{number}", min(again)
+        known |= names
 
 
 def _problem(error: dict[str, Any], file: str, hint: str) -> Problem:

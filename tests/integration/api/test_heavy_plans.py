@@ -42,7 +42,7 @@ def test_every_way_in_counts_windows(serve: Serve) -> None:
         answer = api.post(path, json=body("large", **more))
         assert "21, more than the 20" in problem(answer, 422, "invalid-input")["errors"][0]["message"]
     plan = api.post("/v1/plans", json=file(1, **twenty)).json()
-    plan["steps"].append(plan["steps"][0] | {"action": "no-op"})
+    plan["steps"].append(plan["steps"][0] | {"action": "no-op", "name": "other"})
     (error,) = problem(api.post("/v1/applies", json=plan), 422, "invalid-input")["errors"]
     assert error["key"] == "steps[1].reservation"
 
