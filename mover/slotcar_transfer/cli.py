@@ -149,19 +149,22 @@ def copy(
 @app.command()
 def serve(
     folder: Annotated[Path, typer.Argument(help="the folder to serve; nothing outside of it is read or written")],
-    address: Annotated[str, typer.Option("--address", help="address to listen on; by default all")] = "",
+    address: Annotated[str, typer.Option("--address", help="HOST or HOST:PORT to listen on; by default all")] = "",
     port: Annotated[int, typer.Option("--port", help="port to listen on; 0 takes a free one")] = PORT,
     read_only: Annotated[bool, typer.Option("--read-only", help="refuse to write")] = False,
     write_only: Annotated[bool, typer.Option("--write-only", help="refuse to read")] = False,
     home: Home = None,
 ) -> None:
     """Let the known ends read and write below a folder of this host."""
+    from slotcar_transfer.places import host_and_port
     from slotcar_transfer.serving import Rights, Server
 
     logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(message)s")
     with ends_in_words():
         if read_only and write_only:
             raise TransferError("--read-only and --write-only together leave nothing to do")
+        if address:
+            address, port = host_and_port(address, port)
         rights = Rights(read=not write_only, write=not read_only)
         server = Server(folder, Identity(home or folder_of()), address, port, rights)
         typer.echo(f"serves {folder.resolve()} on port {server.port}")
@@ -192,9 +195,9 @@ def trust(
         typer.FileText, typer.Argument(help="file with what `key` printed on the other end; - for standard input")
     ],
     address: Annotated[
-        str | None, typer.Option("--address", help="the address where it serves; by default its name")
+        str | None, typer.Option("--address", help="HOST or HOST:PORT where it serves; by default its name")
     ] = None,
-    port: Annotated[int, typer.Option("--port")] = PORT,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help=f"by default {PORT}")] = None,
     host: Annotated[
         str | None, typer.Option("--host", help="its name in Slotcar's inventory; by default the same name")
     ] = None,
@@ -204,6 +207,8 @@ def trust(
     home: Home = None,
 ) -> None:
     """Know another end by its certificate: it may then do here what `serve` lets it, and this end may connect to it."""
+    from slotcar_transfer.places import host_and_port
+
     with ends_in_words():
         pem = certificate.read()
         if fingerprint is not None and "CERTIFICATE" in pem:
@@ -212,7 +217,10 @@ def trust(
             shown = identities.fingerprint(ssl.PEM_cert_to_DER_cert(pem))
             if shown != fingerprint:
                 raise TransferError(f"the certificate has {shown}, and not {fingerprint}; nothing was changed")
-        peer = Identity(home or folder_of()).trust(name, pem, address, port, host)
+        where, chosen = host_and_port(address or name, port or PORT)
+        if port is not None and chosen != port:
+            raise TransferError(f"--address {address} and --port {port} name two ports; say one")
+        peer = Identity(home or folder_of()).trust(name, pem, where, chosen, host)
         typer.echo(
             f"{peer.name} is known: {peer.address}:{peer.port}, {peer.host} in the inventory, {peer.fingerprint}"
         )

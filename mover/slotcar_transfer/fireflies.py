@@ -20,6 +20,7 @@ from typing import Any
 
 from slotcar_transfer import tcp
 from slotcar_transfer.errors import TransferError
+from slotcar_transfer.places import host_and_port
 
 PORT = 10514
 #: Facility local0, severity informational; version 1 of the syslog protocol.
@@ -63,11 +64,10 @@ def collector_of(text: str) -> tuple[str, int]:
     Raises:
         TransferError: it is nothing of these, or nobody knows the host.
     """
-    match = re.fullmatch(r"(?:\[([^]\s]+)]|([^]:\s]+))(?::(\d{1,5}))?|([0-9a-fA-F:]+)", text)
-    host = (match[1] or match[2] or match[4]) if match else ""
-    port = int(match[3] or PORT) if match else 0
-    if not host or not 0 < port < 65536:
-        raise TransferError(f"--firefly-to {text} is not HOST[:PORT]")
+    try:
+        host, port = host_and_port(text, PORT)
+    except TransferError as error:
+        raise TransferError(f"--firefly-to {error}") from error
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except OSError as error:

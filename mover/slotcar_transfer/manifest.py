@@ -22,6 +22,8 @@ MOST_BLOCKS = 250_000
 #: Files of one message of the manifest: it is far below the largest message even with long names.
 PAGE = 500
 LONGEST_PATH_BYTES = 4000
+#: Of the names that cannot be sent, so many are told.
+MOST_NAMES = 20
 LARGEST_FILE_BYTES = 1 << 60
 
 
@@ -139,17 +141,17 @@ def listed(source: Path) -> list[File]:
     A link is followed where it leads to something below the folder.
 
     Raises:
-        BadName: a link leads out of the folder, or a name is not UTF-8.
+        BadName: a link leads out of the folder, or names are not UTF-8, of which all are told.
         NotAllowed: something is neither a file nor a folder.
         TransferError: it cannot be read.
     """
     try:
         if stat.S_ISREG(source.stat().st_mode):
-            return [_file(source, source.name)]
+            return _all_utf_8([_file(source, source.name)])
         root = source.resolve(strict=True)
         if not root.is_dir():
             raise NotAllowed(f"{source} is neither a file nor a folder")
-        return sorted(_below(root, root, "", ()), key=lambda one: one.path)
+        return sorted(_all_utf_8(list(_below(root, root, "", ()))), key=lambda one: one.path)
     except OSError as error:
         raise TransferError(f"{error.filename or source} cannot be read: {error.strerror}") from error
 
@@ -162,6 +164,9 @@ def _below(root: Path, folder: Path, prefix: str, above: tuple[Path, ...]) -> It
                 continue
             empty = False
             path, place = prefix + entry.name, folder / entry.name
+            if not _is_utf_8(entry.name):
+                yield File(path, 0, 0, 0)
+                continue
             if entry.is_symlink():
                 place = _led(root, place)
             status = place.stat()
@@ -187,9 +192,28 @@ def _led(root: Path, link: Path) -> Path:
 
 
 def _file(place: Path, path: str) -> File:
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadName(f"the name {path!a} is not UTF-8") from error
     status = place.stat()
-    return File(checked_path(path), status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode) & 0o777)
+    return File(
+        checked_path(path) if _is_utf_8(path) else path,
+        status.st_size,
+        status.st_mtime_ns,
+        stat.S_IMODE(status.st_mode) & 0o777,
+    )
+
+
+def _is_utf_8(name: str) -> bool:
+    """Python gives bytes that are none as half characters."""
+    return name.isascii() or not any("\ud800" <= one <= "\udfff" for one in name)
+
+
+def _all_utf_8(files: list[File]) -> list[File]:
+    """
+    Raises:
+        BadName: names are not UTF-8; of a folder with such a name, that name alone is told.
+    """
+    wrong = sorted(ascii(one.path) for one in files if not _is_utf_8(one.path))
+    if wrong:
+        more = f" and {len(wrong) - MOST_NAMES} more" if len(wrong) > MOST_NAMES else ""
+        names = f"{', '.join(wrong[:MOST_NAMES])}{more}"
+        raise BadName(f"the name {names} is not UTF-8" if len(wrong) == 1 else f"the names {names} are not UTF-8")
+    return files

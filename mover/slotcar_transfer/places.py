@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import IPv6Address
 
 from slotcar_transfer.errors import TransferError
 
@@ -41,6 +43,20 @@ def location_of(text: str) -> Location:
     if not text:
         raise TransferError("an empty path names nothing")
     return Location(text)
+
+
+def host_and_port(text: str, port: int) -> tuple[str, int]:
+    """`HOST`, which has the port `port`, or `HOST:PORT`; an IPv6 address with a port is in brackets.
+
+    Raises:
+        TransferError: it is nothing of these.
+    """
+    with suppress(ValueError):
+        return str(IPv6Address(text)), port
+    match = re.fullmatch(r"(?:\[([^]\s]+)]|([^]:\s]+))(?::(\d{1,5}))?", text)
+    if not match or (match[3] and not 0 < int(match[3]) < 65536):
+        raise TransferError(f"{text} is not HOST[:PORT]; an IPv6 address with a port is in brackets")
+    return match[1] or match[2], int(match[3] or port)
 
 
 def deadline_of(text: str, now: datetime) -> datetime:

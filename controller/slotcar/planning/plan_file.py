@@ -255,7 +255,7 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
 
 
 def _given_twice(steps: Sequence[PlannedStep]) -> Iterator[tuple[str, str]]:
-    """The places of steps whose reservation another step before is about already: what came first would count for neither."""
+    """The places of steps whose reservation an earlier step is about: neither would be what was planned."""
     known: set[str] = set()
     for number, step in enumerate(steps):
         names = {f"{step.owner}/{step.name}", *filter(None, (step.handle,))}
