@@ -1,4 +1,4 @@
-"""What a client can make the controller log again and again is logged a few times a minute, and then counted."""
+"""What a client can make the controller log is one line, is logged a few times a minute, and then counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import TracebackType
+from typing import Any
+
+from slotcar.problems import printable
 
 #: Kinds of messages that are remembered; with more, all are forgotten and begin anew.
 MOST_KINDS = 1_000
@@ -41,6 +45,36 @@ class RepeatLimit:
             return 0
         count.skipped += 1
         return None
+
+
+class OneLine(logging.Formatter):
+    """Writes a record as one line that steers no terminal. The lines of a traceback follow, indented."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        return printable(super().formatMessage(record))
+
+    def formatException(  # noqa: N802 - logging's own name
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    ) -> str:
+        return indented(super().formatException(ei))
+
+
+def one_line(_logger: object, _method: str, event: Any) -> Any:
+    """As `OneLine`, of structlog: a processor that comes right before the renderer."""
+    return {key: indented(one) if key == "exception" else _printable(one) for key, one in event.items()}
+
+
+def indented(text: str) -> str:
+    """Lines that nobody takes for others: what an exception quotes may hold line breaks."""
+    return "\n".join(f"    {printable(line)}" for line in text.split("\n"))
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(one) for key, one in value.items()}
+    return [_printable(one) for one in value] if isinstance(value, list | tuple | set | frozenset) else value
 
 
 class LimitRepeats(logging.Filter):

@@ -156,10 +156,13 @@ def serve(
     home: Home = None,
 ) -> None:
     """Let the known ends read and write below a folder of this host."""
+    from slotcar_transfer.logs import OneLine
     from slotcar_transfer.places import host_and_port
     from slotcar_transfer.serving import Rights, Server
 
-    logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine("%(asctime)s %(message)s"))
+    logging.basicConfig(level="INFO", handlers=[handler])
     with ends_in_words():
         if read_only and write_only:
             raise TransferError("--read-only and --write-only together leave nothing to do")
@@ -234,19 +237,26 @@ def peers(home: Home = None) -> None:
             typer.echo(f"{one.name}\t{one.address}:{one.port}\t{one.host}\t{one.fingerprint}")
 
 
+def _shown(words: str) -> str:
+    """What the other end said steers no terminal."""
+    from slotcar_transfer.logs import printable
+
+    return "\n".join(printable(line) for line in words.split("\n"))
+
+
 @contextlib.contextmanager
 def ends_in_words() -> Iterator[None]:
     """An error becomes a sentence on stderr and an exit code."""
     try:
         yield
     except NotAdmitted as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(_shown(f"error: {error}"), err=True)
         raise typer.Exit(ExitCode.NOT_ADMITTED) from error
     except Stopped as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(_shown(f"error: {error}"), err=True)
         raise typer.Exit(ExitCode.TERMINATED if "SIGTERM" in str(error) else ExitCode.INTERRUPTED) from error
     except TransferError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(_shown(f"error: {error}"), err=True)
         raise typer.Exit(ExitCode.LATE if error.kind == "late" else ExitCode.ERROR) from error
 
 

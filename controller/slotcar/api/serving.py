@@ -27,7 +27,7 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, embedded, open_ledger
 from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.logs import LimitRepeats, RepeatLimit
+from slotcar.logs import LimitRepeats, OneLine, RepeatLimit, one_line
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -289,10 +289,12 @@ def _configure_logs() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            one_line,
             structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     for handler in logging.getLogger().handlers:
+        handler.setFormatter(OneLine(logging.BASIC_FORMAT))
         handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))
