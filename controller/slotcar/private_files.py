@@ -13,6 +13,10 @@ from pathlib import Path
 #: For this process and all that it starts: nothing for the group, nothing for others.
 UMASK = 0o077
 FOLDER_MODE = 0o700
+MEBIBYTE = 1024 * 1024
+#: Below this a push, or the embedded database, soon finds no room.
+LEAST_FREE_BYTES = 64 * MEBIBYTE
+PROBE_BYTES = 4096
 #: Of the state folder: under root its group may pass through, which is that of the embedded database's account.
 CLOSED_BUT_FOR_SEARCH = 0o067
 
@@ -61,6 +65,28 @@ def replace_private_file(file: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def why_no_room(folder: Path) -> str:
+    """Why nothing can be written there now, or in the folder above where it is yet to be made; empty where it can.
+
+    A file is written and gone: a quota, or a file system that has become read-only, shows in nothing else.
+    """
+    folder = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+    try:
+        status = os.statvfs(folder)
+        if (free_bytes := status.f_bavail * status.f_frsize) < LEAST_FREE_BYTES:
+            return full_words(free_bytes)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\0" * PROBE_BYTES)
+            file.flush()
+    except OSError as error:
+        return (error.strerror or "it cannot be written").lower()
+    return ""
+
+
+def full_words(free_bytes: int) -> str:
+    return f"the disk is full ({free_bytes // MEBIBYTE} MiB free, {LEAST_FREE_BYTES // MEBIBYTE} are needed)"
 
 
 def close_state_folder(state_dir: Path, parts: Iterable[str]) -> None:

@@ -224,6 +224,13 @@ def schema_state(engine: Engine) -> SchemaState:
     return SchemaState.BEHIND if revision in revisions else SchemaState.AHEAD
 
 
+def is_read_only(engine: Engine) -> bool:
+    """Whether the database takes no changes: it is a standby, or was made read-only."""
+    question = "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean"
+    with reading(engine) as connection:
+        return bool(connection.execute(text(question)).scalar())
+
+
 def upgrade(engine: Engine) -> tuple[str, str]:
     """Brings the schema to the head; gives the revision before and after (empty: none)."""
     with answering(), engine.begin() as connection:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.private_files import FOLDER_MODE
+from slotcar.private_files import FOLDER_MODE, LEAST_FREE_BYTES, full_words
 
 _starting = threading.Lock()
 
@@ -95,8 +95,8 @@ def _why(data_dir: Path, error: Exception) -> str:
         reason = f"{data_dir.parent} is not a folder; set SLOTCAR_STATE_DIR to one"
     elif isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
         reason = f"the folder {data_dir.parent} cannot be written; set SLOTCAR_STATE_DIR to one that can"
-    elif free_bytes is not None and free_bytes < 64 * 1024 * 1024:
-        reason = f"the disk is full ({free_bytes // (1024 * 1024)} MiB free, 64 are needed)"
+    elif free_bytes is not None and free_bytes < LEAST_FREE_BYTES:
+        reason = full_words(free_bytes)
     else:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         log = data_dir / "log"

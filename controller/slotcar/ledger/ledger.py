@@ -86,6 +86,10 @@ class Ledger:
     def schema_state(self) -> SchemaState:
         return database.schema_state(self._engine)
 
+    def is_read_only(self) -> bool:
+        """Whether the database takes no changes now."""
+        return database.is_read_only(self._engine)
+
     # -- admission -------------------------------------------------------------------------------------------------
 
     def set_terms(self, terms: Terms) -> None:

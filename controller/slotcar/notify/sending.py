@@ -17,6 +17,10 @@ from slotcar.texts import lines_of
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0
 LONGEST_URL = 2000
+#: How the words on an answer begin that is not a good one.
+ANSWERED = "answered"
+#: What somebody is told who is not told why there was no answer.
+NO_ANSWER = "there was no answer over HTTP"
 
 
 class WrongUrl(SlotcarError):
@@ -103,7 +107,7 @@ def _outcome(response: httpx.Response) -> DeliveryOutcome:
     if response.is_success:
         return DeliveryOutcome(True, status, "")
     more = ", and redirects are not followed: register the address that it leads to" if response.is_redirect else ""
-    return DeliveryOutcome(False, status, f"answered {status}{more}")
+    return DeliveryOutcome(False, status, f"{ANSWERED} {status}{more}")
 
 
 def _words(error: Exception) -> str:

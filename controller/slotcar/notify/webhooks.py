@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
 from slotcar.notify.message import trial_message
-from slotcar.notify.sending import DeliveryOutcome, Sender, checked_url
+from slotcar.notify.sending import ANSWER_S, ANSWERED, NO_ANSWER, DeliveryOutcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
 from slotcar.policy.roles import Caller, only_owner, require_operator
 from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
@@ -25,6 +26,7 @@ from slotcar.views.events import shown_to
 
 #: The first words of all kinds of events that there are.
 FAMILIES = ("reservation", "group", "slot", "push", "boundary", "device", "controller")
+T = TypeVar("T", Webhook, Delivery)
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
 
 
@@ -88,35 +90,44 @@ class Webhooks:
         owner = _owner(caller, "list webhooks")
         backlogs = self.ledger.webhooks.backlogs()
         listed = (one for one in self.ledger.webhooks.all() if owner in (None, one.owner))
-        return tuple((one, backlogs.get(one.id, Backlog())) for one in listed)
+        return tuple((_told(one, owner), backlogs.get(one.id, Backlog())) for one in listed)
 
     def remove(self, webhook_id: str, caller: Caller) -> Webhook:
         """Removes a webhook and the events that wait for it."""
         webhook = self._need(webhook_id, caller, "remove a webhook")
         self.ledger.webhooks.remove(webhook_id)
-        return webhook
+        return _told(webhook, _owner(caller, "remove a webhook"))
 
     def test(self, webhook_id: str, caller: Caller, now: datetime) -> DeliveryOutcome:
         """Sends a message of the kind `webhook.test` at once, from here, once.
+
+        A requester is told no more of a receiver without an answer than that there was none, and after the time that the
+        slowest has: which ports of a host are open is not its business.
 
         Raises:
             SecretUnusable.
         """
         webhook = self._need(webhook_id, caller, "test a webhook")
+        owner = _owner(caller, "test a webhook")
         keys = self.derived.keys(webhook.id, webhook.secret)
         message = trial_message(webhook.id, secrets.token_hex(4), now)
 
         async def send() -> DeliveryOutcome:
-            async with Sender() as sender:
-                return await sender.send(webhook.url, message.body, message.headers(keys, now))
+            began_s = time.monotonic()
+            async with Sender(ANSWER_S) as sender:
+                outcome = await sender.send(webhook.url, message.body, message.headers(keys, now))
+            if owner is not None and outcome.status is None:
+                await asyncio.sleep(max(0.0, ANSWER_S - (time.monotonic() - began_s)))
+                return DeliveryOutcome(False, None, NO_ANSWER)
+            return outcome
 
         return asyncio.run(send())
 
     def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100) -> tuple[Delivery, ...]:
         """The events that were given up, by number, as the caller may see them."""
         self._need(webhook_id, caller, "see dead letters")
-        letters = self.ledger.webhooks.dead(webhook_id, limit)
-        return tuple(replace(one, event=shown_to(one.event, caller)) for one in letters)
+        owner, letters = _owner(caller, "see dead letters"), self.ledger.webhooks.dead(webhook_id, limit)
+        return tuple(replace(_told(one, owner), event=shown_to(one.event, caller)) for one in letters)
 
     def redeliver(self, webhook_id: str, sequences: Collection[int] | None, caller: Caller, now: datetime) -> int:
         """Dead letters wait again, these or all: each before what still waits of its reservation.
@@ -152,6 +163,14 @@ def _owner(caller: Caller, what: str) -> str | None:
     if owner is None:
         require_operator(caller, what)
     return owner
+
+
+def _told(one: T, owner: str | None) -> T:
+    """What an owner is told of its webhook, or of a letter of it: the status of an answer, and nothing of why there was
+    none."""
+    if owner is None or not one.last_error or one.last_error.startswith(ANSWERED):
+        return one
+    return replace(one, last_error=NO_ANSWER)
 
 
 def _check_kind(kind: str) -> None:

@@ -87,6 +87,18 @@ def test_the_cookie_is_for_this_site_and_no_script(site: Site) -> None:
     assert "Secure" in tls.headers["set-cookie"]
 
 
+def test_a_second_sign_in_ends_the_session_before(site: Site) -> None:
+    client = site.signed_in("operator")
+    before = client.cookies["slotcar-session"]
+    assert client.post("/sign-in", data={"token": "slotcar_wrong"}).status_code == 403
+    assert client.get("/reservations").status_code == 200, "a sign-in that fails ends nothing"
+    assert client.post("/sign-in", data={"token": site.tokens["requester"]}).status_code == 303
+    assert client.get("/reservations").status_code == 200
+    thief = site.client()
+    thief.cookies.set("slotcar-session", before)
+    assert thief.get("/reservations").status_code == 303, "nobody could end it any more"
+
+
 def test_a_wrong_token_is_told(site: Site) -> None:
     answer = site.client().post("/sign-in", data={"token": "slotcar_wrong", "next": "//example.com"})
     assert (answer.status_code, "This is not a token of this controller" in answer.text) == (403, True)

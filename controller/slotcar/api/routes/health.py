@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -15,6 +17,7 @@ from slotcar.api.metrics import registry_of
 from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.policy.roles import may_overview
+from slotcar.private_files import why_no_room
 from slotcar.rollout.status import LoopStatus, devices_words
 from slotcar.watching.model import WatchState, WatchStatus, watch_words
 
@@ -32,13 +35,13 @@ async def healthz() -> dict[str, Any]:
     "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
 )
 def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict[str, Any]:
-    """The ledger answers and has this version's tables. Devices in trouble make nothing unready, nor does
-    a proxy that is not set up as it should be.
+    """The ledger answers, has this version's tables and takes changes, and there is room on this machine's disks.
+    Devices in trouble make nothing unready, nor does a proxy that is not set up as it should be.
 
     Everybody is told which check fails; why it does, and which devices are in trouble, only who may see devices.
     """
     details = caller is not None and may_overview(caller)
-    checks = [_ledger(context, details)]
+    checks = [_ledger(context, details), _disk(context, details)]
     if context.loop is not None:
         checks += _loop(context.loop, details, context.now())
     if context.watch is not None and context.watch.devices:
@@ -52,9 +55,20 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict
 def _ledger(context: Context, details: bool) -> dict[str, Any]:
     try:
         state = context.broker.ledger.schema_state()
+        read_only = context.broker.ledger.is_read_only()
     except LedgerUnavailable as error:
         return {"name": "ledger", "ok": False, "message": str(error) if details else "the database does not answer"}
-    return {"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"}
+    ok = state is SchemaState.CURRENT and not read_only
+    more = "; the database is read-only" if read_only else ""
+    return {"name": "ledger", "ok": ok, "message": f"schema is {state.value}{more}"}
+
+
+def _disk(context: Context, details: bool) -> dict[str, Any]:
+    """Of the folders that pushes are written to."""
+    for folder in (context.broker.settings.state_dir, Path(tempfile.gettempdir())):
+        if why := why_no_room(folder):
+            return {"name": "disk", "ok": False, "message": f"{folder}: {why}" if details else "there is no room"}
+    return {"name": "disk", "ok": True, "message": "there is room"}
 
 
 def _loop(loop: LoopStatus, details: bool, now: datetime) -> Iterator[dict[str, Any]]:

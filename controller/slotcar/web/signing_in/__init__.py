@@ -21,6 +21,8 @@ def sign_in(visit: Visit) -> Answer:
     session_id = visit.sessions.sign_in(visit.form_value("token"), visit.now)
     if session_id is None:
         return Shown("signing_in/form.html", {"back": back, "wrong": _WRONG}, status=403)
+    if visit.session is not None:  # the browser keeps the new one alone: what it had would go on with nobody to end it
+        visit.sessions.store.end(visit.session.id_sha256)
     return Moved(back, cookie=session_id)
 
 
