@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -331,7 +330,7 @@ def _arguments(request: Request) -> dict[str, Any]:
 def _answer(response: httpx.Response) -> Answer:
     try:
         body = response.json()
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no JSON, no text, or nested deep
         body = response.text
     return Answer(response.status_code, body, {key.lower(): one for key, one in response.headers.items()})
 

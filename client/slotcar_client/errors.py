@@ -41,7 +41,8 @@ class Problem(SlotcarError):
         self.kind = str(document.get("type") or "").removeprefix(PREFIX)
         self.title = str(document.get("title") or "")
         self.detail = str(document.get("detail") or f"it answers {status}, and not as Slotcar does")
-        self.mistakes: list[Mistake] = document.get("errors") or []
+        mistakes = document.get("errors")
+        self.mistakes: list[Mistake] = mistakes if isinstance(mistakes, list) else []
         self.document = document
         self.maybe_done = maybe_done
         super().__init__(self.detail)
@@ -107,6 +108,8 @@ class Unavailable(Problem):
 
 
 _BY_KIND: dict[str, type[Problem]] = {"refused": Refused, "quota-exceeded": QuotaExceeded}
+#: Where the numbers of a kind stand.
+_WITH_NUMBERS = {"refused": "refusal", "quota-exceeded": "quota"}
 _BY_STATUS: dict[int, type[Problem]] = {
     401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 412: StaleVersion, 429: Unavailable,
 }  # fmt: skip
@@ -116,5 +119,7 @@ def problem_of(status: int, body: object, maybe_done: bool = False) -> Problem:
     """The exception for an answer that is not good, whatever its body is."""
     document = body if isinstance(body, Mapping) else {}
     kind = str(document.get("type") or "").removeprefix(PREFIX)
+    if kind in _WITH_NUMBERS and not isinstance(document.get(_WITH_NUMBERS[kind]), Mapping):
+        kind = ""  # it says so and has no numbers: it is not Slotcar's
     problem_class = _BY_KIND.get(kind) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else Wrong)
     return problem_class(status, document, maybe_done)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from slotcar_client.errors import NoAnswer, Problem, SlotcarError, problem_of
+from slotcar_client.errors import NoAnswer, Problem, SlotcarError, Wrong, problem_of
 
 T = TypeVar("T")
 #: Gateways that answer so may have passed the request on.
@@ -76,7 +76,7 @@ class Retries:
     chance: Callable[[], float] = random.random
 
     def wait_s(self, attempt: int, retry_after: str = "") -> float:
-        if retry_after.isdigit():
+        if retry_after.isascii() and retry_after.isdigit():
             return min(float(retry_after), self.longest_s)
         longest: float = min(self.longest_s, self.first_s * 2 ** (attempt - 1))
         return longest * (1 - self.chance() / 2)
@@ -96,10 +96,23 @@ def steps_of(conversation: Conversation[T], retries: Retries) -> Steps[T]:
             except SlotcarError as error:
                 request = conversation.throw(error)
             else:
-                request = conversation.send(answer)
+                request = _read(conversation, answer)
     except StopIteration as done:
         value: T = done.value
         return value
+
+
+def _read(conversation: Conversation[T], answer: Answer) -> Request:
+    """What the verb asks next, from what it was answered.
+
+    Raises:
+        Wrong: the answer is JSON of another form than Slotcar's.
+    """
+    try:
+        return conversation.send(answer)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        words = f"it answers {answer.status} with JSON that is not Slotcar's, or of another version ({error!r:.100})"
+        raise Wrong(answer.status, {"detail": words}) from error
 
 
 def _exchange(request: Request, retries: Retries) -> Steps[Answer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from slotcar_client.answers import Event
 from slotcar_client.calls import events
@@ -52,7 +52,7 @@ class Watching:
         if status == 200 and content_type.startswith("text/event-stream"):
             return True
         if status in _FINAL and content_type.startswith("application/problem+json"):
-            raise problem_of(status, json.loads(body))
+            raise problem_of(status, _json(body))
         self.broken(f"answers {status} to who wants a stream")
         return False
 
@@ -66,10 +66,17 @@ class Watching:
         key, _, value = line.partition(":")
         words = value.strip()
         if key == "" and words.startswith(_FROM):
-            self.after = max(self.after or 0, int(words.removeprefix(_FROM)))
+            number = words.removeprefix(_FROM)
+            self.after = max(self.after or 0, int(number) if number.isascii() and number.isdigit() else 0)
         elif key == "" and words:
             self.tell(words)
-        return self._new(json.loads(words)) if key == "data" else None
+        if key != "data":
+            return None
+        event = _json(words)
+        if isinstance(event, dict) and isinstance(event.get("sequence"), int):
+            return self._new(cast("Event", event))
+        self.tell("the controller sends what is no event")
+        return None
 
     def poll(self) -> Conversation[list[Event]]:
         """A page of what came since; none to begin with, where it only says from where on."""
@@ -92,6 +99,14 @@ class Watching:
             return None
         self.after = event["sequence"]
         return event
+
+
+def _json(text: str | bytes) -> Any:
+    """None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def wanted(

@@ -56,5 +56,5 @@ def pages(path: str, query: Json, page_size: int = PAGE, limit: int | None = Non
         page = yield from send_json("GET", path, {**query, "after": after, "limit": size})
         listed += page["items"]
         after = page["next"]
-        if after is None or (limit is not None and len(listed) >= limit):
+        if after is None or not page["items"] or (limit is not None and len(listed) >= limit):
             return listed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import typer
 
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import at_terminal, complain, others_short
+from slotcar.cli.remote import not_understood
 from slotcar.problems import SlotcarError
 from slotcar.texts import lines_of
 
@@ -28,8 +31,9 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
     if isinstance(error, SlotcarError):
         complain(_words(error))
         return _code_of(error)
-    complain(f"unexpected error: {type(error).__name__}: {_first_line(error)}")
-    if not debug:
+    words = not_understood(error)
+    complain(words or f"unexpected error: {type(error).__name__}: {_first_line(error)}")
+    if words is None and not debug:
         complain("this is a fault in Slotcar; say the command again with --debug to see where")
     return ExitCode.ERROR
 
@@ -45,8 +49,9 @@ def _words(error: SlotcarError) -> str:
     if isinstance(error, RefusedByController) and error.refusal is not None:
         from slotcar.cli.from_documents import refused_of
 
-        first, *_ = lines_of(str(error))
-        return "\n".join([first, *(f"  {line}" for line in refused_of(error.refusal).explain(others_short()))])
+        first, *_ = [*lines_of(str(error)), ""]
+        with suppress(LookupError, TypeError, AttributeError, ValueError):  # of a server that is none of ours
+            return "\n".join([first, *(f"  {line}" for line in refused_of(error.refusal).explain(others_short()))])
     return str(error)
 
 

@@ -39,6 +39,8 @@ _REFUSALS = frozenset(
      "host-not-given", "bind-not-allowed", "unrenderable")
 )  # fmt: skip
 _context: str | None = None
+#: The address of the controller that this command has asked; empty where it has asked none.
+_controller = ""
 
 
 class NoAnswer(SlotcarError):
@@ -63,8 +65,8 @@ class RefusedByController(Declined):
 
 def choose_context(name: str | None) -> None:
     """What `--context` says, for the whole command."""
-    global _context
-    _context = name
+    global _context, _controller
+    _context, _controller = name, ""
 
 
 def chosen_place() -> Place | None:
@@ -99,6 +101,7 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
     from slotcar_client import Retries, Slotcar
     from slotcar_client.contexts import token_of
 
+    global _controller
     with translated():
         place = None if address else chosen_place()
         token: str | None = None
@@ -109,8 +112,22 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
         elif _is_for(address, os.environ.get("SLOTCAR_API")):
             token = token_of(os.environ)
         api = address or (place.api if place else _own_address())
+        _controller = api
         with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
             yield slotcar
+
+
+def not_understood(error: BaseException) -> str | None:
+    """What to say where a command failed at what a controller answered; None where none was asked, or it is another error.
+    Any server may stand at the address, and its JSON be anything."""
+    if not _controller or not isinstance(
+        error, LookupError | TypeError | AttributeError | ValueError | RecursionError
+    ):
+        return None
+    return (
+        f"what {_controller} answers is not what this slotcar understands ({type(error).__name__}: {str(error)[:100]}):"
+        " is it a Slotcar controller, and of this version? --debug shows where"
+    )
 
 
 def _is_for(address: str | None, api: str | None) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine, text
@@ -63,9 +62,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @property
@@ -87,7 +84,6 @@ class Ledger:
         return database.schema_state(self._engine)
 
     def is_read_only(self) -> bool:
-        """Whether the database takes no changes now."""
         return database.is_read_only(self._engine)
 
     # -- admission -------------------------------------------------------------------------------------------------

@@ -90,13 +90,13 @@ class Webhooks:
         owner = _owner(caller, "list webhooks")
         backlogs = self.ledger.webhooks.backlogs()
         listed = (one for one in self.ledger.webhooks.all() if owner in (None, one.owner))
-        return tuple((_told(one, owner), backlogs.get(one.id, Backlog())) for one in listed)
+        return tuple((_without_reason(one, owner), backlogs.get(one.id, Backlog())) for one in listed)
 
     def remove(self, webhook_id: str, caller: Caller) -> Webhook:
         """Removes a webhook and the events that wait for it."""
         webhook = self._need(webhook_id, caller, "remove a webhook")
         self.ledger.webhooks.remove(webhook_id)
-        return _told(webhook, _owner(caller, "remove a webhook"))
+        return _without_reason(webhook, _owner(caller, "remove a webhook"))
 
     def test(self, webhook_id: str, caller: Caller, now: datetime) -> DeliveryOutcome:
         """Sends a message of the kind `webhook.test` at once, from here, once.
@@ -127,7 +127,7 @@ class Webhooks:
         """The events that were given up, by number, as the caller may see them."""
         self._need(webhook_id, caller, "see dead letters")
         owner, letters = _owner(caller, "see dead letters"), self.ledger.webhooks.dead(webhook_id, limit)
-        return tuple(replace(_told(one, owner), event=shown_to(one.event, caller)) for one in letters)
+        return tuple(replace(_without_reason(one, owner), event=shown_to(one.event, caller)) for one in letters)
 
     def redeliver(self, webhook_id: str, sequences: Collection[int] | None, caller: Caller, now: datetime) -> int:
         """Dead letters wait again, these or all: each before what still waits of its reservation.
@@ -165,7 +165,7 @@ def _owner(caller: Caller, what: str) -> str | None:
     return owner
 
 
-def _told(one: T, owner: str | None) -> T:
+def _without_reason(one: T, owner: str | None) -> T:
     """What an owner is told of its webhook, or of a letter of it: the status of an answer, and nothing of why there was
     none."""
     if owner is None or not one.last_error or one.last_error.startswith(ANSWERED):

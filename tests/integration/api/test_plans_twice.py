@@ -23,24 +23,24 @@ def plan(api: httpx.Client) -> dict[str, Any]:
 
 
 def test_a_reservation_has_one_step(api: httpx.Client, plan: dict[str, Any]) -> None:
-    there, new = plan["steps"]
-    assert (there["action"], new["action"]) == ("change", "create")
+    present, new = plan["steps"]
+    assert (present["action"], new["action"]) == ("change", "create")
     for first, second in itertools.product(ACTIONS, repeat=2):
-        for step in (there, new):
+        for step in (present, new):
             pair = [step | {"action": action} for action in (first, second)]
             answer = api.post("/v1/applies", json=plan | {"steps": pair})
             detail = problem(answer, 422, "invalid-input")["detail"]
-            whole = step is there and "create" not in (first, second)
+            whole = step is present and "create" not in (first, second)
             whole = whole or (step is new and {first, second} <= {"create", "no-op"})
             assert ("steps.1: is given twice" in detail) == whole, (first, second, detail)
-    other = there | {"name": "other", "action": "cancel"}
-    answer = api.post("/v1/applies", json=plan | {"steps": [there, new, other]})
-    assert f"got {there['handle']}" in problem(answer, 422, "invalid-input")["detail"]
+    other = present | {"name": "other", "action": "cancel"}
+    answer = api.post("/v1/applies", json=plan | {"steps": [present, new, other]})
+    assert f"got {present['handle']}" in problem(answer, 422, "invalid-input")["detail"]
     assert [one["reservation"]["name"] for one in live(api)] == ["there"], "nothing was done"
     assert api.post("/v1/applies", json=plan).json()["changed"] == 1
 
 
 def test_what_is_to_be_created_has_no_handle(api: httpx.Client, plan: dict[str, Any]) -> None:
-    there = plan["steps"][0] | {"action": "create"}
-    answer = api.post("/v1/applies", json=plan | {"steps": [there]})
+    present = plan["steps"][0] | {"action": "create"}
+    answer = api.post("/v1/applies", json=plan | {"steps": [present]})
     assert "to create has a handle" in problem(answer, 422, "invalid-input")["detail"]

@@ -66,13 +66,13 @@ def test_an_owner_is_told_the_same_of_open_and_closed_ports(
     ledger: Ledger, ports: list[int], waits: list[float], tmp_path: Path
 ) -> None:
     ours = Webhooks(ledger, Settings(state_dir=tmp_path, webhook_hosts="127.0.0.1"))
-    words, told = [], []
+    words, outcomes = [], []
     for port in ports:
         one = ours.add(f"http://127.0.0.1:{port}/", None, (), OWNER, now())
         outcome = ours.test(one.id, OWNER, now())
-        told.append((outcome.ok, outcome.status, outcome.words))
+        outcomes.append((outcome.ok, outcome.status, outcome.words))
         words.append(ours.test(one.id, OPERATOR, now()).words)
-    assert told == [(False, None, NO_ANSWER)] * len(ports)
+    assert outcomes == [(False, None, NO_ANSWER)] * len(ports)
     assert len(waits) == len(ports), "each takes as long as the one that says nothing"
     assert max(waits) <= SECONDS
     assert len(set(words)) > 1, "an operator is told why"
