@@ -79,9 +79,7 @@ def test_a_volume_quota_counts_what_it_can_get(serve: Serve, ledger: Ledger, dat
     planned = api.post("/v1/plans", json=file_of(background("c", 5002, at_most="2 Mbit/s")))
     problem(planned, 409, "quota-exceeded")
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("UPDATE entry SET volume_bits = 0")
-        connection.execute("UPDATE alembic_version SET version_num = '0015'")
-        migrate(database_url, "head")
-        assert connection.execute("SELECT volume_bits FROM entry").fetchall() == [(usage.volume_bits,)]
-        migrate(database_url, "0015")
-        assert connection.execute("SELECT volume_bits FROM entry").fetchall() == [(0,)], "its floor"
+        for revision, volume_bits in (("0015", 0), ("head", usage.volume_bits)):
+            migrate(database_url, revision)
+            stored = connection.execute("SELECT volume_bits FROM entry").fetchall()
+            assert stored == [(volume_bits,)], f"at {revision} its floor, and what it can get after it"
