@@ -11,7 +11,6 @@ from slotcar.problems import printable
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import iso
 from slotcar.views.explain import difference_sentence, need_words, profile_lines, rate_words, refusal_sentences
-from slotcar.views.numbers import burst_warning
 
 SIGNS = {Action.CREATE: "+", Action.CHANGE: "~", Action.CANCEL: "-", Action.NO_OP: " "}
 
@@ -66,8 +65,6 @@ def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
         yield Line(What.DETAIL, line)
     for one in step.differences:
         yield Line(What.DETAIL, printable(difference_sentence(one.key, one.before, one.after)))
-    if asks and (warning := burst_warning(reservation)):
-        yield Line(What.NOTE, f"note: {warning}")
 
 
 def summary(reservation: Reservation) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.problems import SlotcarError
 
@@ -135,6 +135,15 @@ class Renderer(Protocol):
 
         Raises:
             Unrenderable: the platform cannot express the intent; the message says what, where and how much.
+        """
+        ...
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        """The rate and the burst, in bits per second and bytes, that the device is told for a flow: no less than the
+        flow's committed ones.
+
+        Raises:
+            Unrenderable: it polices no such flow.
         """
         ...
 

@@ -1,44 +1,64 @@
-"""Policers whose bucket is smaller than one TCP connection needs, because of the device's largest burst. Pure."""
+"""Buckets that are too small for what comes to them: a policer's for one TCP connection, because of the device's largest
+burst, and an SLS's for a flow. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from slotcar.admission.arithmetic import policer_rate_bps
-from slotcar.intent.flows import first_ingress
+from slotcar.intent.flows import committed, first_ingress
 from slotcar.network.model import Network
+from slotcar.path.model import Path
 from slotcar.platforms.model import Approximation
+from slotcar.reservation.model import Reservation
 from slotcar.timeline import Active
 from slotcar.units import format_bytes_about, format_latency, format_rate
-from slotcar.vocabulary import RESERVED_SERVICES, Protocol
+from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
 
 
 def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[Approximation, ...]]:
-    """By device, what its ceiling takes from TCP reservations that enter there: rate times round-trip time is what one
-    connection needs (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB at 50 Mb/s and 400 ms)."""
+    """By device, what its buckets take from reservations that cross it."""
     notes: dict[str, list[Approximation]] = defaultdict(list)
     for one in active:
         reservation = one.entry.reservation
-        if reservation.protocol is not Protocol.TCP or reservation.service not in RESERVED_SERVICES:
+        if reservation.service not in RESERVED_SERVICES:
             continue
         for way, path in zip(reservation.direction.ways, one.entry.paths, strict=True):
-            ingress, rate_bps = first_ingress(path, network), one.slot.rate_bps(way)
-            if ingress is None or not rate_bps:
+            if not (rate_bps := one.slot.rate_bps(way)):
                 continue
-            device = network.devices[ingress.device]
-            needed = -(
-                -policer_rate_bps(rate_bps, reservation.packet_size_bytes, reservation.protocol)
-                * reservation.rtt_us
-                // 8_000_000
-            )
-            if needed > device.burst_ceiling_bytes:
-                flow = f"{reservation.owner}/{reservation.name} {way.value}"
-                words = (
-                    f"{flow}: one TCP connection of {format_latency(reservation.rtt_us)} needs a burst of"
-                    f" {format_bytes_about(needed)} at {format_rate(rate_bps)}, and has"
-                    f" {format_bytes_about(device.burst_ceiling_bytes)} (slotcar_burst_ceiling): it may stay below its"
-                    " rate (GARA §5.1, D7.3 §8.1.1)"
-                )
-                notes[device.name].append(Approximation(device.name, f"burst of {flow}", words))
+            for note in _notes(reservation, way, path, rate_bps, network):
+                notes[note.device].append(note)
     return {name: tuple(listed) for name, listed in notes.items()}
+
+
+def _notes(
+    reservation: Reservation, way: Direction, path: Path, rate_bps: int, network: Network
+) -> Iterator[Approximation]:
+    """A TCP connection needs rate times round-trip time (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB at 50 Mb/s and 400 ms).
+    What a flow sends at once, an SLS must take at once (GARA §4.2)."""
+    if (ingress := first_ingress(path, network)) is None:
+        return
+    device, flow = network.devices[ingress.device], f"{reservation.owner}/{reservation.name} {way.value}"
+    packet_bytes, protocol = reservation.packet_size_bytes, reservation.protocol
+    needed = -(-policer_rate_bps(rate_bps, packet_bytes, protocol) * reservation.rtt_us // 8_000_000)
+    if protocol is Protocol.TCP and needed > device.burst_ceiling_bytes:
+        words = (
+            f"{flow}: one TCP connection of {format_latency(reservation.rtt_us)} needs a burst of"
+            f" {format_bytes_about(needed)} at {format_rate(rate_bps)}, and has"
+            f" {format_bytes_about(device.burst_ceiling_bytes)} (slotcar_burst_ceiling): it may stay below its rate (GARA"
+            " §5.1, D7.3 §8.1.1); say its path's own rtt, where that is shorter"
+        )
+        yield Approximation(device.name, f"burst of {flow}", words)
+    _, burst_bytes = committed(reservation, rate_bps, device)
+    for sls in (network.sls[name] for name in path.sls):
+        if burst_bytes > sls.burst_bytes:
+            words = (
+                f"{flow}: may send {format_bytes_about(burst_bytes)} at once, and the SLS {sls.name} takes"
+                f" {format_bytes_about(sls.burst_bytes)} (burst): {_EXCESS[sls.excess]} there (GARA §4.2)"
+            )
+            yield Approximation(sls.ingress.device, f"burst of {flow} at the SLS {sls.name}", words)
+
+
+#: What becomes of what exceeds an SLS.
+_EXCESS = {"drop": "the rest is dropped", "remark": "the rest goes on as best effort"}

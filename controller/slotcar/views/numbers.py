@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from slotcar.admission.arithmetic import payload_bytes, scaled_up
 from slotcar.admission.resource_id import describe
+from slotcar.intent import intents_at
 from slotcar.intent.flows import PEAK_FACTOR, committed, first_ingress
 from slotcar.ledger.model import Entry
-from slotcar.network.model import Network
+from slotcar.network.model import Device, InterfaceId, Network
+from slotcar.platforms import renderer_of
 from slotcar.registry import facts_of
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.timebase import iso
-from slotcar.timeline import active_at
+from slotcar.timeline import Active, active_at
 from slotcar.units import format_bytes, format_latency, format_rate
 from slotcar.views.configurations import Differences
 from slotcar.vocabulary import RESERVED_SERVICES, Protocol, Service
@@ -60,9 +62,9 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
     reservation = entry.reservation
     slot = next((one for one in reservation.slots if at < one.end), reservation.slots[-1])
     when = max(at, slot.start) if at < slot.end else slot.start
-    numbers = tuple(_numbers(entry, slot, network))
     others_active = [one for one in active_at(others, when) if one.entry.number != entry.number]
     this = active_at([entry], when)
+    numbers = tuple(_numbers(entry, slot, network, _policers(this, network, when)))
     diffs = (
         Differences(network)
         .between(others_active, when, sorted([*others_active, *this], key=lambda one: one.entry.number), when)
@@ -70,13 +72,25 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
     )
     platforms = dict.fromkeys(network.devices[one.device].platform for one in diffs)
     notes = [f"{name}: {words}" for name in platforms for words in facts_of(name).number_words]
-    warning = burst_warning(reservation)
+    measured = burst_note(reservation)
     return Explanation(
-        when, numbers, {one.device: one.diff for one in diffs}, (*([warning] if warning else []), *notes)
+        when, numbers, {one.device: one.diff for one in diffs}, (*([measured] if measured else []), *notes)
     )
 
 
-def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
+def _policers(active: Sequence[Active], network: Network, at: datetime) -> dict[InterfaceId, tuple[int, int]]:
+    """By the interface where a flow enters, the rate and the burst that its device is told."""
+    return {
+        flow.interface: renderer_of(network.devices[device]).policer(flow, network.devices[device])
+        for device, intent in intents_at(active, network, at).items()
+        for flow in intent.flows
+        if flow.service in RESERVED_SERVICES
+    }
+
+
+def _numbers(
+    entry: Entry, slot: Slot, network: Network, policers: Mapping[InterfaceId, tuple[int, int]]
+) -> Iterator[Number]:
     reservation = entry.reservation
     if reservation.claim is not None:
         yield from _claimed(entry)
@@ -93,18 +107,21 @@ def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
         if (ingress := first_ingress(path, network)) is not None:
             device = network.devices[ingress.device]
             cir_bps, cbs_bytes = committed(reservation, rate_bps, device)
+            told_bps, told_bytes = policers[ingress]
             yield Number(
-                str(ingress), "policer", cir_bps, "bit/s", f"{rate} x {size} / {payload}: {headers} (GARA §5.1)"
-            )
+                str(ingress), "policer", told_bps, "bit/s",
+                f"{rate} x {size} / {payload}: {headers} (GARA §5.1){_raised(cir_bps, told_bps, 'bit/s', device)}",
+            )  # fmt: skip
             if reservation.service is Service.ASSURED_RATE:
                 yield Number(
                     str(ingress), "peak", cir_bps * PEAK_FACTOR, "bit/s", f"{PEAK_FACTOR} x the policer's (RFC 2698)"
                 )
             quarter = "" if protocol is Protocol.TCP else ", a quarter of that for UDP"
             yield Number(
-                str(ingress), "burst", cbs_bytes, "bytes",
+                str(ingress), "burst", told_bytes, "bytes",
                 f"policer's rate x {format_latency(reservation.rtt_us)} of rtt / 8{quarter};"
-                f" {format_bytes(device.burst_floor_bytes)} to {format_bytes(device.burst_ceiling_bytes)} (GARA §5.1)",
+                f" {format_bytes(device.burst_floor_bytes)} to {format_bytes(device.burst_ceiling_bytes)} (GARA §5.1)"
+                f"{_raised(cbs_bytes, told_bytes, 'bytes', device)}",
             )  # fmt: skip
         for hop in path.hops:
             if hop.device in path.unreserved_devices:
@@ -116,21 +133,26 @@ def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
             )  # fmt: skip
 
 
+def _raised(asked: int, told: int, unit: str, device: Device) -> str:
+    return "" if told == asked else f"; {asked:,} {unit}, which {device.platform} is told as {told:,}"
+
+
 def _claimed(entry: Entry) -> Iterator[Number]:
     for demand in entry.demands:
         resource = demand.resource
         yield Number(resource.place, describe(resource), demand.peak, resource.kind_of.unit, "as asked")
 
 
-def burst_warning(reservation: Reservation) -> str:
-    """What the asker of a TCP reservation with a short round-trip time should know; empty where there is nothing."""
+def burst_note(reservation: Reservation) -> str:
+    """What was measured of bursts of one TCP connection, beside what the reservation's round-trip time gives; empty where
+    nothing was, or it gives as much."""
     short = reservation.rtt_us < TCP_NEEDS_US and reservation.protocol is Protocol.TCP
     if not short or reservation.service is not Service.IP_PREMIUM:
         return ""
     held, needed = format_latency(reservation.rtt_us), format_latency(TCP_NEEDS_US)
     return (
-        f"the policer's burst holds {held} of the rate, as rtt says; one TCP connection out of a fast LAN was measured to"
-        f" need {needed} (D7.3 §8.1.1): leave rtt out where nothing shares premium with it"
+        f"the burst holds {held} of the rate, which is the rtt that was said (GARA §5.1); D7.3 §8.1.1 measured that one TCP"
+        f" connection out of a fast LAN needed {needed}"
     )
 
 

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from slotcar.cli.plan_words import folded
+from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
+from slotcar.platforms import renderer_of
 from slotcar.platforms.linux_tc.queues import HEADROOM_PERCENT
 from slotcar.registry import FOLDERS, facts_of
+from slotcar.timeline import active_at
+from slotcar.views.bursts import burst_notes
 from slotcar.views.commands import Lapse, commands_of, lapses_in
 from slotcar.views.configurations import Differences, transitions
-from slotcar.views.numbers import burst_warning, explain
+from slotcar.views.numbers import _raised, burst_note, explain
 from slotcar.vocabulary import Protocol, Service
 from tests.golden.test_terminal import ENDS
 from tests.support.requests import T0, at, reservation
@@ -29,14 +33,42 @@ def test_every_number_has_its_arithmetic() -> None:
     explanation = explain(entry, [entry], GARNET, T0)
     assert explanation.at == at(10)
     policer, burst = (one for one in explanation.numbers if one.what in ("policer", "burst"))
-    assert (policer.value, policer.place) == (20_547_946, "anl-7507-1:FastEthernet4/0/0")
+    assert (policer.value, policer.place) == (20_552_000, "anl-7507-1:FastEthernet4/0/0")
     assert policer.formula.startswith("20 Mbit/s x 1500 / 1460: 40 bytes of IP and TCP headers")
-    assert burst.value == -(-policer.value * 50_000 // 8_000_000)
+    assert policer.formula.endswith("; 20,547,946 bit/s, which cisco-car is told as 20,552,000")
+    assert burst.value == 128_425 == -(-20_547_946 * 50_000 // 8_000_000)
     links = [one for one in explanation.numbers if one.what == "link"]
     assert {one.place.partition(":")[0] for one in links} >= {"anl-7507-1", "esnet-7507"}
     assert any("20552000 128425" in line for line in explanation.lines["anl-7507-1"]), "as the router is told it"
-    assert explanation.notes[0] == burst_warning(request)
+    assert explanation.notes[0] == burst_note(request)
     assert any("steps of 8 kbit/s" in note for note in explanation.notes)
+
+
+def test_a_burst_that_the_platform_enlarges_is_the_one_that_is_said() -> None:
+    """A PFC's bucket was measured to need more than the round-trip time says (D7.3 §8.1.1)."""
+    request = REQUESTED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
+    (entry,) = entries_of([request], GARNET, T0)
+    (flow,) = intents_at(active_at([entry], at(10)), GARNET, at(10))["anl-7507-1"].flows
+    catalyst = GARNET.devices["anl-7507-1"].model_copy(update={"platform": "cisco-cat6500"})
+    told_bps, told_bytes = renderer_of(catalyst).policer(flow, catalyst)
+    assert (told_bps, flow.cbs_bytes) == (20_971_520, 128_425)
+    assert told_bytes == 20_971_520 * 400_000 // 8_000_000
+    assert _raised(flow.cbs_bytes, told_bytes, "bytes", catalyst).endswith(
+        f"which cisco-cat6500 is told as {told_bytes:,}"
+    )
+
+
+def test_a_flow_whose_bucket_is_larger_than_its_slss_is_said_and_so_is_what_becomes_of_the_rest() -> None:
+    request = REQUESTED.model_copy(update={"protocol": Protocol.UDP, "packet_size_bytes": 1500})
+    (entry,) = entries_of([request], GARNET, T0)
+    active = active_at([entry], at(10))
+    assert burst_notes(active, GARNET) == {}
+    (path,) = entry.paths
+    sls = GARNET.sls[path.sls[0]].model_copy(update={"burst_bytes": 1_500, "excess": "remark"})
+    network = GARNET.model_copy(update={"sls": GARNET.sls | {sls.name: sls}})
+    ((device, (note,)),) = burst_notes(active, network).items()
+    assert device == sls.ingress.device
+    assert f"the SLS {sls.name} takes 1.5 kB (burst): the rest goes on as best effort there" in note.words
 
 
 @pytest.mark.parametrize(
@@ -44,8 +76,8 @@ def test_every_number_has_its_arithmetic() -> None:
 )
 def test_who_does_not_need_it_is_not_warned_of_a_short_burst(change: dict[str, object]) -> None:
     tcp = REQUESTED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000})
-    assert "400 ms" in burst_warning(tcp)
-    assert burst_warning(tcp.model_copy(update=change)) == ""
+    assert "400 ms" in burst_note(tcp)
+    assert burst_note(tcp.model_copy(update=change)) == ""
 
 
 def test_what_a_platform_says_of_its_numbers_is_what_it_does() -> None:

@@ -107,9 +107,13 @@ def _most_specific_first(flow: EdgeFlow) -> tuple[int, int]:
     return unbound, flow.number
 
 
-def _flow_limit(flow: EdgeFlow, acl: int) -> RateLimit:
+def policer(flow: EdgeFlow) -> tuple[int, int]:
     rate_bps = CAR.rate(flow.cir_bps, str(flow.interface))
-    burst = _burst(flow.cbs_bytes, rate_bps, flow.interface)  # GARA §5.1: both bursts alike
+    return rate_bps, _burst(flow.cbs_bytes, rate_bps, flow.interface)
+
+
+def _flow_limit(flow: EdgeFlow, acl: int) -> RateLimit:
+    rate_bps, burst = policer(flow)  # GARA §5.1: both bursts alike
     return RateLimit(acl, False, rate_bps, burst, burst, _CONFORM[flow.service], _EXCEED[flow.service])
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
-from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, approximations, owned_of
+from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, approximations, owned_of, policer
 from slotcar.platforms.cisco_car.change import change_lines
 from slotcar.platforms.cisco_car.running import TAKES, owned_in
 from slotcar.platforms.ios.configuration import Ios
@@ -55,5 +55,11 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
 
 _TAKING = re.compile(rf"^(?P<name>\S+): {TAKES}`(?P<line>.+)` behind (?P<ours>\d+) of Slotcar's$")
 RENDERER = IosRenderer(
-    "cisco-car", _build, owned_in, _check_clear, change_lines, read_own=partial(owned_in, all_ours=True)
+    "cisco-car",
+    _build,
+    owned_in,
+    _check_clear,
+    change_lines,
+    lambda flow, _device: policer(flow),
+    read_own=partial(owned_in, all_ours=True),
 )

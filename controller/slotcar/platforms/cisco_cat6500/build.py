@@ -104,6 +104,12 @@ def _flow(draft: Draft, flow: EdgeFlow) -> None:
     draft.add_class(flow.interface, PolicyClass(name, pfc_police=_police(draft, flow)))
 
 
+def policer(flow: EdgeFlow, device: Device) -> tuple[int, int]:
+    place = where(device.name, flow.interface.name)
+    rate_bps = limits.rate(flow.cir_bps, place)
+    return rate_bps, limits.burst(flow.cbs_bytes, rate_bps, flow.match.protocol, device, place)
+
+
 def _police(draft: Draft, flow: EdgeFlow) -> PfcPolice:
     """Premium's excess is dropped, an assured rate's re-marked by the switch's maps; QBSS is marked and not limited."""
     device, place = draft.device, where(draft.device.name, flow.interface.name)
@@ -111,8 +117,7 @@ def _police(draft: Draft, flow: EdgeFlow) -> PfcPolice:
     if flow.service is Service.QBSS:
         burst_bytes = limits.BURST_BYTES.ceiling
         return PfcPolice(limits.RATE_BPS.ceiling, burst_bytes, burst_bytes, conform, "transmit")
-    rate_bps = limits.rate(flow.cir_bps, place)
-    burst_bytes = limits.burst(flow.cbs_bytes, rate_bps, flow.match.protocol, device, place)
+    rate_bps, burst_bytes = policer(flow, device)
     if flow.service is not Service.ASSURED_RATE:
         micro = _one_microflow(device, flow)
         return PfcPolice(rate_bps, burst_bytes, 0 if micro else burst_bytes, conform, "drop", microflow=micro)

@@ -3,9 +3,9 @@ WRR on egress."""
 
 from __future__ import annotations
 
-from slotcar.platforms.cisco_cat6500.build import owned_of
+from slotcar.platforms.cisco_cat6500.build import owned_of, policer
 from slotcar.platforms.cisco_cat6500.change import change_lines
 from slotcar.platforms.cisco_cat6500.running import check_clear, owned_in
 from slotcar.platforms.ios.renderer import IosRenderer
 
-RENDERER = IosRenderer("cisco-cat6500", owned_of, owned_in, check_clear, change_lines)
+RENDERER = IosRenderer("cisco-cat6500", owned_of, owned_in, check_clear, change_lines, policer)

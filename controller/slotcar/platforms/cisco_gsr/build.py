@@ -66,15 +66,18 @@ def owned_of(intent: QosIntent, device: Device) -> Built:
     return with_policies(owned, classes_of), outputs.approximations
 
 
+def policer(flow: EdgeFlow, device: Device) -> tuple[int, int]:
+    limits, where = capability_of(device), f"{flow.interface.device} {flow.interface.name}, {flow.label}"
+    return limits.rate(flow.cir_bps, where), limits.burst(flow.cbs_bytes, where)
+
+
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
     """Precedence can express two of RFC 2698's three colours: committed traffic is in profile, all other is out."""
-    where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
     if flow.service not in RESERVED_SERVICES:
         return PolicyClass(name, mark=Mark("precedence", PRECEDENCE[flow.service]))
-    premium, limits = flow.service is Service.IP_PREMIUM, capability_of(device)
+    premium = flow.service is Service.IP_PREMIUM
     police = Police(
-        limits.rate(flow.cir_bps, where),
-        limits.burst(flow.cbs_bytes, where),
+        *policer(flow, device),
         conform=f"set-prec-transmit {PREMIUM if premium else IN}",
         exceed="drop" if premium else f"set-prec-transmit {OUT}",
     )

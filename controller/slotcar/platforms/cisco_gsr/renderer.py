@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
-from slotcar.platforms.cisco_gsr.build import owned_of
+from slotcar.platforms.cisco_gsr.build import owned_of, policer
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.ios.change import change_lines
@@ -80,4 +80,4 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
             raise Unrenderable(f"{device}: `{note}` stands where Slotcar's slot table would go; take it away")
 
 
-RENDERER = IosRenderer("cisco-gsr", _build, _read, _check_clear, change_lines)
+RENDERER = IosRenderer("cisco-gsr", _build, _read, _check_clear, change_lines, policer)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_iosxe_netconf.change import edit
 from slotcar.platforms.cisco_iosxe_netconf.native import native_of
 from slotcar.platforms.cisco_iosxe_netconf.running import attached_in, foreign_in, native_in, owned_part, question
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
 from slotcar.platforms.ios.foreign import check_clear
-from slotcar.platforms.ios.modular import owned_of, shorter_queues
+from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
 from slotcar.platforms.model import Change, Configuration, Unreadable
 
 
@@ -33,6 +33,9 @@ class CiscoIosxeNetconf:
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         native = native_of(owned_of(intent, device), device.name)
         return Configuration(device.name, self.platform, native, approximations=tuple(shorter_queues(intent, device)))
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        return policer(flow, device)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (question(),)

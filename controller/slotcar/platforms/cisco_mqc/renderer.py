@@ -16,7 +16,7 @@ from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
-from slotcar.platforms.ios.modular import owned_of, shorter_queues
+from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
 from slotcar.platforms.ios.reading import owned_in
 from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
@@ -30,4 +30,4 @@ def _read(nodes: Sequence[Node], device: Device) -> Noted:
     return owned_in(nodes), foreign_in(nodes, device.interfaces)
 
 
-RENDERER = IosRenderer("cisco-mqc", _build, _read, check_clear, change_lines)
+RENDERER = IosRenderer("cisco-mqc", _build, _read, check_clear, change_lines, policer)

@@ -97,14 +97,21 @@ def _rate(rate_bps: int, burst_bytes: int, where: str, device: Device) -> tuple[
     return rate_bps, limits.burst(max(burst_bytes, -(-rate_bps * TICK_US // 8_000_000)), where)
 
 
+def policer(flow: EdgeFlow, device: Device) -> tuple[int, int]:
+    return _rate(flow.cir_bps, flow.cbs_bytes, _where(flow), device)
+
+
+def _where(flow: EdgeFlow) -> str:
+    return f"{flow.interface.device} {flow.interface.name}, {flow.label}"
+
+
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
-    where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
     if flow.service not in RESERVED_SERVICES:
         return PolicyClass(name, mark=Mark("dscp", DSCP_NAMES[DSCP[flow.service]]))
-    cir_bps, bc_bytes = _rate(flow.cir_bps, flow.cbs_bytes, where, device)
+    cir_bps, bc_bytes = policer(flow, device)
     if flow.service is Service.IP_PREMIUM:
         return PolicyClass(name, police=Police(cir_bps, bc_bytes, f"set-dscp-transmit {PREMIUM}", "drop"))
-    pir_bps, be_bytes = _rate(flow.pir_bps, flow.pbs_bytes, where, device)
+    pir_bps, be_bytes = _rate(flow.pir_bps, flow.pbs_bytes, _where(flow), device)
     green, yellow, red = (f"set-dscp-transmit {point}" for point in (GREEN, YELLOW, RED))
     return PolicyClass(name, police=Police(cir_bps, bc_bytes, green, yellow, red, pir_bps=pir_bps, be_bytes=be_bytes))
 

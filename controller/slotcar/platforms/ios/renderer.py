@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios, ios_of
 from slotcar.platforms.ios.reading import SHOW, configuration_of
@@ -28,6 +28,7 @@ class IosRenderer:
         read: Slotcar's objects among a device's lines, and what of others' stands where Slotcar would put its own.
         check_clear: raises Unrenderable where one of these notes of a device is in the way of the wanted objects.
         change_lines: the lines that turn one configuration into another.
+        police: the rate and the burst that are told for a flow (`Renderer.policer`).
         read_own: `read` of lines that are all Slotcar's own, as an older Slotcar may have archived them.
     """
 
@@ -36,11 +37,15 @@ class IosRenderer:
     read: Callable[[Sequence[Node], Device], Noted]
     check_clear: Callable[[str, Iterable[str], Ios], None]
     change_lines: Callable[[Ios, Ios], tuple[str, ...]]
+    police: Callable[[EdgeFlow, Device], tuple[int, int]]
     read_own: Callable[[Sequence[Node], Device], Noted] | None = None
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         owned, approximations = self.build(intent, device)
         return Configuration(device.name, self.platform, owned, approximations=approximations)
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        return self.police(flow, device)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (SHOW,)

@@ -100,12 +100,11 @@ class _Input:
             return None, Term(
                 name, flow.match, forwarding_class=service_class, loss_priority="low", clears_dscp=clears
             )
-        where = f"{self._interface}, {flow.label}"
-        rate_bps, burst_bytes = _numbers(flow.cir_bps, flow.cbs_bytes, where)
+        rate_bps, burst_bytes = policer(flow)
         if flow.service is Service.IP_PREMIUM:
             term = Term(name, flow.match, policer=name, forwarding_class=service_class, loss_priority="low")
             return Policer(name, rate_bps, burst_bytes), term
-        peak_bps, peak_burst_bytes = _numbers(flow.pir_bps, flow.pbs_bytes, where)
+        peak_bps, peak_burst_bytes = _numbers(flow.pir_bps, flow.pbs_bytes, f"{flow.interface}, {flow.label}")
         # Junos takes no loss priority beside a policer that sets one.
         term = Term(name, flow.match, policer=name, three_color="two-rate", forwarding_class=service_class)
         return ThreeColorPolicer(name, rate_bps, burst_bytes, peak_bps, peak_burst_bytes), term
@@ -160,6 +159,10 @@ def _before_others(term: Term) -> Term:
     """In front of an operator's terms only what a reservation names is accepted. What goes by a code point goes on to them:
     anybody could set it to get past. No packet has two of these code points, so none meets two of these terms."""
     return replace(term, goes_on=term.match is None)
+
+
+def policer(flow: EdgeFlow) -> tuple[int, int]:
+    return _numbers(flow.cir_bps, flow.cbs_bytes, f"{flow.interface}, {flow.label}")
 
 
 def _numbers(rate_bps: int, burst_bytes: int, where: str) -> tuple[int, int]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.juniper_junos.build import wanted
 from slotcar.platforms.juniper_junos.change import edit
 from slotcar.platforms.juniper_junos.egress import shorter_queues
 from slotcar.platforms.juniper_junos.foreign import check_clear, foreign_in
+from slotcar.platforms.juniper_junos.ingress import policer
 from slotcar.platforms.juniper_junos.running import configuration_in, owned_part, question
 from slotcar.platforms.model import Change, Configuration, Unreadable
 from slotcar.platforms.netconf.tree import Node
@@ -28,6 +29,9 @@ class JuniperJunos:
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         objects = wanted(intent, device)
         return Configuration(device.name, self.platform, objects, approximations=tuple(shorter_queues(intent, device)))
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        return policer(flow)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (question(),)

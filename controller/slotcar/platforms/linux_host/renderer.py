@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.linux_host.facts import script
 from slotcar.platforms.linux_host.objects import HostObjects, change_lines, objects_of, read_lines
-from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
 from slotcar.texts import lines_of
 
 
@@ -31,6 +31,9 @@ class LinuxHost:
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         return Configuration(device.name, self.platform, objects_of(intent.allocations, device))
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        raise Unrenderable(f"{device.name}: {self.platform} polices no flow")
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (_show(),)

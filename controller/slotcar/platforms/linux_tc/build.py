@@ -93,11 +93,15 @@ def _flow(flow: EdgeFlow) -> Iterator[Filter]:
         yield Filter(flow.interface.name, "ingress", preference + colour, flow.number, _keys(flow), actions)
 
 
-def _treatments(flow: EdgeFlow) -> list[tuple[Action, ...]]:
-    """The actions of each filter of the flow, one for each colour of its meter."""
+def policer(flow: EdgeFlow) -> tuple[int, int]:
     where = str(flow.interface)
     rate_bps = numbers.rate_up(LINUX.rate(flow.cir_bps, where))
-    burst_bytes = numbers.bucket_up(rate_bps, LINUX.burst(flow.cbs_bytes, where))
+    return rate_bps, numbers.bucket_up(rate_bps, LINUX.burst(flow.cbs_bytes, where))
+
+
+def _treatments(flow: EdgeFlow) -> list[tuple[Action, ...]]:
+    """The actions of each filter of the flow, one for each colour of its meter."""
+    rate_bps, burst_bytes = policer(flow)
     if flow.service is Service.IP_PREMIUM:
         return [(Police(rate_bps, burst_bytes, "drop", "pipe"), *mark(DSCP[flow.service]))]
     if flow.service is not Service.ASSURED_RATE:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.colours import two_colours
-from slotcar.platforms.linux_tc.build import objects_of
+from slotcar.platforms.linux_tc.build import objects_of, policer
 from slotcar.platforms.linux_tc.change import change_lines
 from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, Filter, HfscRoot, Root, Tc
 from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, TAKES, classes_and_filters, read
@@ -27,6 +27,9 @@ class LinuxTc:
         objects, approximations = objects_of(intent, device)
         colours = () if marking_of(device) is Marking.DSCP else two_colours(intent)
         return Configuration(device.name, self.platform, Tc(objects), approximations=(*colours, *approximations))
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        return policer(flow)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return QDISCS, classes_and_filters(device)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import QosIntent
+from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.allocations import Allocations, change_lines, read_allocations
-from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
 from slotcar.texts import lines_of
 
 #: What a reading asks: every manager of the place what it has.
@@ -21,6 +21,9 @@ class ResourceManagers:
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         return Configuration(device.name, self.platform, Allocations(intent.allocations))
+
+    def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
+        raise Unrenderable(f"{device.name}: {self.platform} polices no flow")
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (READ,)
