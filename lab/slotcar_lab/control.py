@@ -24,7 +24,7 @@ from slotcar_lab.topology import Topology
 
 STATE = "lab.json"
 AGENT = Path(__file__).resolve().parent / "agent" / "main.py"
-BOOT_TIMEOUT_S = 180.0
+BOOT_TIMEOUT_S = 300.0
 CLOCK_STEPS = 5
 Progress = Callable[[str], None]
 

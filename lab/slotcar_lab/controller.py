@@ -24,7 +24,8 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.virtual.guest_time import GuestTime
 
 FIRST_PORT = 8470
-START_TIMEOUT_S = 60.0
+#: As long as only a hang takes.
+START_TIMEOUT_S = COMMAND_S = 300.0
 #: A push that goes on is finished or taken back first (SLOTCAR_STOP_TIMEOUT); as `TimeoutStopSec` of deploy/systemd.
 STOP_TIMEOUT_S = 120.0
 SLOTCAR = Path(sys.executable).with_name("slotcar")
@@ -110,7 +111,12 @@ class Controller:
             LabError: it did not; says what it wrote.
         """
         done = subprocess.run(
-            [str(SLOTCAR), *arguments], env=self.environment, capture_output=True, text=True, timeout=120, check=False
+            [str(SLOTCAR), *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
         )
         if done.returncode:
             raise LabError(f"slotcar {' '.join(arguments)}: {(done.stderr or done.stdout).strip()}")
@@ -191,6 +197,8 @@ def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s", by: GuestT
             return controller
         except LabError:
             if child.poll() is not None or time.monotonic() > deadline:
+                child.kill()
+                child.wait()
                 words = (folder / "controller.log").read_text(errors="replace").strip()[-600:]
                 raise LabError(f"the controller did not start: {words}") from None
             time.sleep(0.2)

@@ -339,8 +339,8 @@ def bench(
             left = controllers.find(state_dir, inventory)
             if left is not None:
                 left.stop()
-            _end_ledger(state_dir)
     finally:
+        _end_ledger(state_dir)
         control.down(state_dir / "lab")
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import psutil
 import pytest
 
+from slotcar_lab import controller as controllers
 from slotcar_lab.agent.hold import TIME
 from slotcar_lab.errors import LabError
 from slotcar_lab.virtual import conductor, idle, serve
 from slotcar_lab.virtual.conductor import Conductor
+from slotcar_lab.virtual.guest_time import GuestTime
 
 PID = 4711
 
@@ -107,3 +113,12 @@ def test_a_controller_of_a_guest_counts_the_guests_seconds_and_tells_its_plays_n
     clocks = serve.clocks(file, tmp_path)
     assert clocks.monotonic() == 1.5
     assert clocks.offset() is None
+
+
+def test_a_controller_that_does_not_start_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controllers, "START_TIMEOUT_S", 0.0)
+    hanging = SimpleNamespace(environment=dict, serve=lambda port: ["sleep", "1000"])
+    with pytest.raises(LabError, match="did not start"):
+        controllers.start(tmp_path, tmp_path, by=cast(GuestTime, hanging))
+    noted = json.loads((tmp_path / "demo" / "controller.json").read_text())
+    assert not psutil.pid_exists(noted["pid"])
