@@ -320,7 +320,7 @@ class _Builder:
     def _alias(self, event: Any, key: str, line: int) -> _Node:
         node = self.anchors.get(event.anchor)
         if node is None:
-            hint = f"an anchor `&{event.anchor}` must be complete before it; quote a value that begins with `*`"
+            hint = f"an anchor `&{event.anchor[:60]}` must be complete before it; quote a value that begins with `*`"
             self._complain(line, key, "is an alias of nothing", f"*{event.anchor}", hint)
             return _Node(line)
         return node

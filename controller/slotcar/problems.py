@@ -12,6 +12,9 @@ _REPLACED = "\ufffd"
 #: paragraphs, nothing that turns the direction of writing, no half of a surrogate pair.
 LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$"
 
+#: Of what was read, a problem tells so many characters.
+MOST_QUOTED = 100
+
 
 def is_line(text: str, longest: int) -> bool:
     """Whether it is one line of at most so many characters that the ledger can keep and a terminal can show."""
@@ -41,6 +44,8 @@ class Problem:
         """What was read may hold line breaks, terminal codes or half characters; what is told is a line of text."""
         for name in ("file", "key", "message", "value", "hint"):
             object.__setattr__(self, name, printable(getattr(self, name)))
+        if len(self.value) > MOST_QUOTED:
+            object.__setattr__(self, "value", f"{self.value[: MOST_QUOTED - 3]}...")
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

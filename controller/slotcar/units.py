@@ -17,6 +17,8 @@ MAX_RATE_BPS = 10**15
 MAX_SIZE_BYTES = 10**18
 MAX_DURATION = timedelta(days=3660)
 MAX_LATENCY_US = 60_000_000
+#: A quantity is written in fewer: a longer text is not looked at.
+MAX_CHARACTERS = 100
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -127,6 +129,7 @@ def parse_duration(text: str) -> timedelta:
     """
     if not isinstance(text, str):
         raise UnitError("has no unit", text, f"did you mean `{text} min`? {_TIME_HINT}")
+    _require_short(text, "duration")
     stripped = text.strip()
     microseconds = _iso_microseconds(stripped) if stripped.upper().startswith("P") else _plain_microseconds(stripped)
     if microseconds.denominator != 1:
@@ -204,11 +207,17 @@ def _parse(
     return int(exact)
 
 
+def _require_short(text: str, what: str) -> None:
+    if len(text) > MAX_CHARACTERS:
+        raise UnitError(f"is not a {what}", text, f"say it in at most {MAX_CHARACTERS} characters")
+
+
 def _largest(largest: int, base: str) -> str:
     return format_latency(largest) if base == "us" else _format(largest, base)
 
 
 def _quantity(text: str, what: str, units: Mapping[str, Fraction], guess: str, hint: str) -> Fraction:
+    _require_short(text, what)
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         comma = re.fullmatch(r"([0-9]+),([0-9]+)(.*)", text.strip(), re.DOTALL)

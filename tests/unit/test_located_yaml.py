@@ -127,3 +127,9 @@ def test_json_is_no_deeper_than_yaml() -> None:
 def test_a_deep_plan_file_is_no_plan() -> None:
     text = b'{"ledger_sequence": ' + b"[" * 900 + b"]" * 900 + b"}"
     assert plan_in({Path("plan.json"): text}) is None
+
+
+@pytest.mark.parametrize("text", [f"a: !{'t' * 50_000} x", f"a: *{'n' * 50_000}"], ids=["tag", "alias"])
+def test_a_problem_quotes_a_hundred_characters(text: str) -> None:
+    (problem,) = load(text, "a.yml").problems
+    assert len(problem.value) == 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -219,3 +220,17 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
             outcome = str(error)
         assert outcome
         assert "\n" not in outcome
+
+
+@pytest.mark.parametrize(
+    "parse", [units.parse_duration, units.parse_rate_bps, units.parse_size_bytes, units.parse_latency_us]
+)
+@pytest.mark.parametrize("text", ["1 s " * 225_000, "1" * 900_000, "1,5" + "x" * 900_000, "1 s" + " " * 100])
+def test_a_long_text_is_not_looked_at(
+    parse: Callable[[str], object], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """900 kB of `1 s 1 s …` were a duration, after some seconds."""
+    monkeypatch.setattr("slotcar.units._TIME_PART", None)
+    with pytest.raises(units.UnitError, match="at most 100 characters") as refused:
+        parse(text)
+    assert len(str(refused.value)) < 200
