@@ -132,6 +132,7 @@ class Facts:
         needs: of a device with a shell, what it must have there.
         watch: what reports changes of its configuration; None: nothing does, and it is read from time to time only.
         police_floor_bps: the lowest rate that its policers take.
+        interface_name: the full name of an interface, where short ones are taken too; raises UnitError where it is none.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -149,6 +150,7 @@ class Facts:
     batch_script: Callable[[], str] | None = None
     needs: ShellNeeds = ShellNeeds()
     watch: Watch | None = None
+    interface_name: Callable[[str], str] | None = None
 
     def acts(self, options: Mapping[str, object]) -> bool:
         """Whether a router with these options acts at coming instants by itself. To the others a controller must be

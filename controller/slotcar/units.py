@@ -146,6 +146,11 @@ def format_rate(rate_bps: int) -> str:
     return _format(rate_bps, "bit/s", decimals=6)
 
 
+def format_rate_about(rate_bps: int, *, up: bool = False) -> str:
+    """`9.733 Gbit/s`: the first four digits, rounded down (what fits still fits) or up."""
+    return format_rate(_four_digits(rate_bps, up))
+
+
 def format_bytes(size_bytes: int) -> str:
     """`1.5 kB`, decimal, exactly what `parse_size_bytes` reads back."""
     return _format(size_bytes, "B")
@@ -153,8 +158,12 @@ def format_bytes(size_bytes: int) -> str:
 
 def format_bytes_about(size_bytes: int, *, up: bool = False) -> str:
     """`19.69 GB`: the first four digits, rounded down (what fits still fits) or up."""
-    step = 10 ** max(0, len(str(size_bytes)) - 4)
-    return format_bytes((-(-size_bytes // step) if up else size_bytes // step) * step)
+    return format_bytes(_four_digits(size_bytes, up))
+
+
+def _four_digits(number: int, up: bool) -> int:
+    step: int = 10 ** max(0, len(str(number)) - 4)
+    return (-(-number // step) if up else number // step) * step
 
 
 def format_latency(latency_us: int) -> str:

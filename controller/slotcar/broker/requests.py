@@ -210,7 +210,7 @@ class Requests(Queries):
             paths=routed.paths,
             demands=routed.demands,
             actor=caller.name,
-            condition=self._platform_limits.condition(routed),
+            condition=self._platform_limits.condition_after_admission(routed),
             names_others=roles.may_see_all(caller),
             **how,
         )

@@ -21,10 +21,11 @@ def load_network(inventory: Path, vault_password_file: Path | None = None) -> Ne
     from slotcar.network.building import build
     from slotcar.network.checks import check
     from slotcar.network.findings import Findings
+    from slotcar.network.interface_names import with_full_names
     from slotcar.network.reading import read_inventory
 
     findings = Findings()
-    draft = build(read_inventory(inventory, vault_password_file), findings)
+    draft = build(with_full_names(read_inventory(inventory, vault_password_file), findings), findings)
     check(draft, findings)
     findings.refuse()
     return draft.network()

@@ -20,6 +20,7 @@ from slotcar.path.model import Path
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.matching import Scope, live
 from slotcar.planning.plan_policy import check_plan
+from slotcar.planning.platform_limits import require_each_alone
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Approximation, Unrenderable
@@ -163,6 +164,7 @@ def make_plan(
         at_once = [_at_once(current, after, now, differences)] if show_from is None else []
         rendered = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
+        require_each_alone(after, set(touched_ones), network)
         raise CannotExpress(str(error)) from error
     return Plan(
         made_at=now,
@@ -388,10 +390,7 @@ def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:
     for step in steps:
         if step.action is Action.NO_OP or step.refusal or step.waits:
             continue
-        if step.entry:
-            yield step.entry.reservation
-        if step.reservation:
-            yield step.reservation
+        yield from (one for one in (step.entry and step.entry.reservation, step.reservation) if one)
 
 
 def _at_once(before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences) -> Boundary:

@@ -12,7 +12,7 @@ their lists, classes and policers. So three things are asked, the first two of t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -24,9 +24,11 @@ from slotcar.path.model import crossed
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.routing import RoutedReservation
 from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.platforms.model import BeyondLimit
 from slotcar.registry import facts_of
-from slotcar.reservation.model import Slot, constant_slots
+from slotcar.reservation.model import Reservation, Slot, constant_slots
 from slotcar.timeline import Active, active_at
+from slotcar.units import format_rate_about, parse_rate_bps
 
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with those that are always there. It spares the rendering; `tests/unit/planning/test_platform_limits.py` holds
@@ -58,9 +60,10 @@ class PlatformLimits:
             self._check_queues(name, entry.reservation.start)
         rates = {slot.rates: slot for slot in entry.reservation.slots}
         flows = tuple(flow for slot in rates.values() for flow in flows_of(entry, slot, self.network))
-        for flow in flows:
-            device = self.network.devices[flow.interface.device]
-            _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
+        try:
+            self._render_alone(flows)
+        except CannotExpress as error:
+            raise CannotExpress(f"{error}{self._what_fits(error, entry)}") from error
         counted = frozenset(name for name in _ingresses(flows) if _shares(self.network.devices[name]))
         if not counted:
             return None
@@ -69,6 +72,39 @@ class PlatformLimits:
             one.name for one in self.network.devices.values() if self.network.domains[one.domain].over_provisioned
         }
         return Condition(counted | passed, self.check_beside, FEW_FLOWS)
+
+    def condition_after_admission(self, routed: RoutedReservation) -> Condition | None:
+        """As `condition`, but what a platform cannot express at all is told under the lock, after admission's answer."""
+        try:
+            return self.condition(routed)
+        except CannotExpress as error:
+            cannot = error
+
+        def tell(_entry: Entry, _others: Sequence[Entry]) -> None:
+            raise cannot
+
+        return Condition(frozenset(), tell, few=-1)
+
+    def _render_alone(self, flows: Iterable[EdgeFlow]) -> None:
+        for flow in flows:
+            device = self.network.devices[flow.interface.device]
+            _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
+
+    def _what_fits(self, error: CannotExpress, entry: Entry) -> str:
+        """In words, the highest rate that the platform takes, where it is the rate that is too high for it."""
+        reservation, cause = entry.reservation, error.__cause__
+        rates = {rate_bps for slot in reservation.slots for rate_bps in slot.rates if rate_bps}
+        if not isinstance(cause, BeyondLimit) or len(rates) != 1:
+            return ""
+        # Both grow with the rate alone, headers included.
+        words = format_rate_about(rates.pop() * cause.most // cause.wanted)
+        slots = constant_slots(reservation.windows, parse_rate_bps(words), reservation.direction)
+        fitting = replace(entry, reservation=reservation.model_copy(update={"slots": slots}))
+        try:
+            self._render_alone(flows_of(fitting, slots[0], self.network))
+        except CannotExpress:
+            return ""
+        return f"; {words} is the highest rate that fits"
 
     def check_beside(self, entry: Entry, others: Sequence[Entry]) -> None:
         """
@@ -130,6 +166,17 @@ class PlatformLimits:
             end.device in self.network.devices and end.name in self.network.devices[end.device].interfaces
             for end in ends
         )
+
+
+def require_each_alone(entries: Iterable[Entry], reservations: Collection[Reservation], network: Network) -> None:
+    """
+    Raises:
+        CannotExpress: an entry with one of the reservations is too much for a platform by itself; with the rate that fits.
+    """
+    limits = PlatformLimits(network)
+    for one in entries:
+        if one.reservation in reservations:
+            limits.condition(RoutedReservation(one.reservation, one.paths, one.demands))
 
 
 def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, frozenset[int]]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import BeyondLimit, Unrenderable
+from slotcar.units import format_bytes_about, format_rate, format_rate_about
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,21 @@ class Range:
         """The smallest value of the range that is no less than `value`: a reservation never gets less than promised.
 
         Raises:
-            Unrenderable: the range ends below it; `where` names device and interface, `what` the number.
+            BeyondLimit: the range ends below it; `where` names device and interface, `what` the number.
         """
         rounded = max(self.floor, self.floor + -(-(value - self.floor) // self.grain) * self.grain)
         if rounded > self.ceiling:
-            raise Unrenderable(f"{where}: {what} of {value} {unit} wanted, {self.ceiling} at most")
+            raise BeyondLimit(f"{where}: {what} of {limit_words(value, self.ceiling, unit)}", rounded, self.ceiling)
         return rounded
+
+
+def limit_words(wanted: int, most: int, unit: str) -> str:
+    """`10.28 Gbit/s wanted, 10 Gbit/s at most`: what is wanted is rounded up, and what there is down."""
+    if unit == "bit/s":
+        return f"{format_rate_about(wanted, up=True)} wanted, {format_rate_about(most)} at most"
+    if unit == "bytes":
+        return f"{format_bytes_about(wanted, up=True)} wanted, {format_bytes_about(most)} at most"
+    return f"{wanted} {unit} wanted, {most} at most"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,8 @@ class Capability:
         """
         if capacity_bps < line_bps and not self.shapes:
             raise Unrenderable(
-                f"{where}: {capacity_bps} bit/s wanted of a line of {line_bps} bit/s, and nothing holds it back; {hint}"
+                f"{where}: {format_rate(capacity_bps)} wanted of a line of {format_rate(line_bps)}, and nothing holds it"
+                f" back; {hint}"
             )
 
     def rate(self, rate_bps: int, where: str) -> int:

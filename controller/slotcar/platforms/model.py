@@ -16,6 +16,18 @@ class Unrenderable(SlotcarError):
     """A platform cannot express an intent, or others' objects on the device are in the way; the message says which."""
 
 
+class BeyondLimit(Unrenderable):
+    """A number beyond what a platform takes.
+
+    Attributes:
+        wanted, most: in the same unit.
+    """
+
+    def __init__(self, words: str, wanted: int, most: int) -> None:
+        super().__init__(words)
+        self.wanted, self.most = wanted, most
+
+
 class Unreadable(SlotcarError):
     """A device's answer to the read-back commands is not what its platform prints; the message quotes it."""
 

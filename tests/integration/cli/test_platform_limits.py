@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command_line import Cli
 
-SENTENCE = "edge GigabitEthernet0/0, hep/cms forward: a policer's rate of 305706522 bit/s wanted, 200000000 at most"
+SENTENCE = "edge GigabitEthernet0/0, hep/cms forward: a policer's rate of 305.8 Mbit/s wanted, 200 Mbit/s at most"
 #: One router with an IOS before HQF, whose policers end at 200 Mb/s.
 INVENTORY = """---
 all:

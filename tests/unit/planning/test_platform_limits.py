@@ -149,33 +149,77 @@ def test_flows_for_the_same_packets_share_a_policer_and_its_limit() -> None:
     condition = PlatformLimits(where).condition(route(two, where))
     assert condition is not None
     condition.check(entries[1], ())
-    with pytest.raises(CannotExpress, match=r"a policer's rate of .* wanted, 200000000 at most"):
+    with pytest.raises(CannotExpress, match=r"a policer's rate of .* wanted, 200 Mbit/s at most"):
         condition.check(entries[1], entries[:1])
 
 
 def test_a_flow_that_is_too_much_by_itself_is_refused_before_the_ledger_is_asked() -> None:
     where = fast("mqc-before-hqf")
     ends = {"source": Endpoint(host="north-data"), "destination": Endpoint(host="south-data")}
-    with pytest.raises(CannotExpress, match=r"a policer's rate of .* wanted, 200000000 at most"):
+    with pytest.raises(CannotExpress, match=r"a policer's rate of .* wanted, 200 Mbit/s at most"):
         PlatformLimits(where).condition(route(reservation("a", 300_000_000, **ends), where))
 
 
-def fast(name: str) -> Network:
+@pytest.mark.parametrize("name", ["mqc", "netconf"])
+@pytest.mark.parametrize("service", [Service.IP_PREMIUM, Service.ASSURED_RATE])
+def test_ten_gigabits_can_be_reserved_on_todays_routers(name: str, service: Service) -> None:
+    """Headers make a policer's rate of 10.2 Gb/s of it, and releases of today take 64."""
+    where = fast(name, 10**11)
+    ends = {"source": Endpoint(host="north-data"), "destination": Endpoint(host="south-data"), "service": service}
+    PlatformLimits(where).condition(route(reservation("a", 10_000_000_000, rtt_us=1_000, **ends), where))
+
+
+def test_a_routers_own_limit_is_an_option_and_the_highest_rate_that_fits_is_said() -> None:
+    where = fast("mqc", 10**11, police_at_most="10 Gbit/s")
+    ends = {"source": Endpoint(host="north-data"), "destination": Endpoint(host="south-data"), "rtt_us": 1_000}
+
+    def words_of(rate_bps: int) -> str:
+        with pytest.raises(CannotExpress) as refused:
+            PlatformLimits(where).condition(route(reservation("a", rate_bps, **ends), where))
+        return str(refused.value)
+
+    words = words_of(10_000_000_000)
+    assert (
+        "a policer's rate of 10.2 Gbit/s wanted, 10 Gbit/s at most; 9.813 Gbit/s is the highest rate that fits"
+        in words
+    )
+    PlatformLimits(where).condition(route(reservation("a", 9_813_000_000, **ends), where))
+    words_of(9_814_000_000)
+
+
+def test_admission_answers_before_the_platform() -> None:
+    """The platform's answer is a condition that is asked once there is room."""
+    where = fast("mqc-before-hqf")
+    ends = {"source": Endpoint(host="north-data"), "destination": Endpoint(host="south-data")}
+    routed = route(reservation("a", 300_000_000, **ends), where)
+    condition = PlatformLimits(where).condition_after_admission(routed)
+    assert condition is not None
+    assert condition.few < 0, "it is asked also where nobody else is there"
+    with pytest.raises(CannotExpress, match=r"200 Mbit/s at most; .* is the highest rate that fits"):
+        condition.check(routed.entry("", 1, T0), ())
+
+
+def fast(name: str, capacity_bps: int = 10**10, **options: str) -> Network:
     """The same network over links of 10 Gb/s."""
     where = network(name)
     devices = {
         key: device.model_copy(
             update={
                 "interfaces": {
-                    port: one.model_copy(update={"capacity_bps": 10**10}) for port, one in device.interfaces.items()
+                    port: one.model_copy(update={"capacity_bps": capacity_bps})
+                    for port, one in device.interfaces.items()
                 },
-                "options": {k: v for k, v in device.options.items() if k != "shape"},
+                "options": {k: v for k, v in device.options.items() if k != "shape"} | options,
             }
         )
         for key, device in where.devices.items()
     }
     # A shaper of that IOS ends far below: the VLAN is an interface of its own here.
-    plain = where.model_copy(update={"devices": devices}).model_dump_json().replace("GigabitEthernet0/1.100", "POS9/0")
+    plain = (
+        where.model_copy(update={"devices": devices})
+        .model_dump_json()
+        .replace("GigabitEthernet0/1.100", "GigabitEthernet9/0")
+    )
     return Network.model_validate_json(plain)
 
 

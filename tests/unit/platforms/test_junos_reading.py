@@ -394,5 +394,5 @@ def test_what_is_out_of_range_is_refused_with_both_numbers(device: Device) -> No
     from tests.unit.platforms.test_limits_car_linux import a_flow
 
     intent, router = a_flow("juniper-junos", cir_bps=100_000_000_001)
-    with pytest.raises(Unrenderable, match="rate of 100000000001 bit/s wanted, 100000000000 at most"):
+    with pytest.raises(Unrenderable, match=r"rate of 100.1 Gbit/s wanted, 100 Gbit/s at most"):
         renderer_of(router).configuration(intent, router)

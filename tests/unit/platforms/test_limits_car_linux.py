@@ -21,10 +21,10 @@ def a_flow(platform: str, **changes: int) -> tuple[QosIntent, Device]:
 @pytest.mark.parametrize(
     ("platform", "changes", "problem"),
     [
-        ("cisco-car", {"cir_bps": 2_000_000_001}, "rate of 2000000001 bit/s wanted, 2000000000 at most"),
-        ("cisco-car", {"cbs_bytes": 512_000_001}, "burst of 512000001 bytes wanted, 512000000 at most"),
-        ("linux-tc", {"cir_bps": 10**12}, "rate of 1000000000000 bit/s wanted, 999999000000 at most"),
-        ("linux-tc", {"cbs_bytes": 2**32}, "burst of 4294967296 bytes wanted, 4294967295 at most"),
+        ("cisco-car", {"cir_bps": 2_000_000_001}, "rate of 2.001 Gbit/s wanted, 2 Gbit/s at most"),
+        ("cisco-car", {"cbs_bytes": 512_000_001}, "burst of 512.1 MB wanted, 512 MB at most"),
+        ("linux-tc", {"cir_bps": 10**12}, "rate of 1 Tbit/s wanted, 999.9 Gbit/s at most"),
+        ("linux-tc", {"cbs_bytes": 2**32}, "burst of 4.295 GB wanted, 4.294 GB at most"),
     ],
 )
 def test_what_is_out_of_range_is_refused_with_both_numbers(

@@ -66,12 +66,12 @@ def test_every_scheduler_is_at_the_same_handle_with_the_same_queues(scheduler: S
     [
         (
             Scheduler.ETS, 60_000_000, {},
-            "r2:eth1: 60000000 bit/s wanted of a line of 100000000 bit/s, and nothing holds it back; take htb or hfsc"
+            "r2:eth1: 60 Mbit/s wanted of a line of 100 Mbit/s, and nothing holds it back; take htb or hfsc"
             " there, or say the line's own rate as slotcar_options.line_rate",
         ),
         (
             Scheduler.ETS, 100_000_000, {"line_rate:eth2": "1 Gbit/s"},
-            "r2:eth2: 100000000 bit/s wanted of a line of 1000000000 bit/s, and nothing holds it back; take htb or hfsc"
+            "r2:eth2: 100 Mbit/s wanted of a line of 1 Gbit/s, and nothing holds it back; take htb or hfsc"
             " there, or say the line's own rate as slotcar_options.line_rate",
         ),
         (
@@ -86,7 +86,7 @@ def test_every_scheduler_is_at_the_same_handle_with_the_same_queues(scheduler: S
         ),
         (
             Scheduler.HFSC, 40_000_000_000, {},
-            "r2:eth1: a link's rate of 40000000000 bit/s wanted, 34359000000 at most",
+            "r2:eth1: a link's rate of 40 Gbit/s wanted, 34.35 Gbit/s at most",
         ),
         (
             Scheduler.HFSC, 100_000_000, {"premium_delay_us": 99},

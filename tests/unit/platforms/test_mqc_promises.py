@@ -16,6 +16,7 @@ from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
 from slotcar.platforms.cisco_gsr.egress import mtu_bytes, weights_of
 from slotcar.platforms.cisco_gsr.limits import WEIGHT_BYTES
+from slotcar.units import format_rate
 from slotcar.vocabulary import Direction, Protocol, Service
 from slotcar_lab.ios.grammar import check
 from tests.unit.platforms import worlds
@@ -215,7 +216,7 @@ def test_a_rate_over_what_the_policer_takes_is_refused(rate_bps: int) -> None:
     if rate_bps <= 200_000_000:
         assert f"police cir {rate_bps} " in renderer_of(device).configuration(intent, device).text
     else:
-        message = "r1 eth1, hep/flow forward: a policer's rate of 200000001 bit/s wanted, 200000000 at most"
+        message = "r1 eth1, hep/flow forward: a policer's rate of 200.1 Mbit/s wanted, 200 Mbit/s at most"
         with pytest.raises(Unrenderable, match=message):
             renderer_of(device).configuration(intent, device)
 
@@ -238,7 +239,7 @@ def test_a_rate_that_the_shaper_has_not_is_refused(capacity_bps: int, hqf: bool)
     intent = worlds.intents(network)["r2"]
     egress = replace(intent.egress[0], capacity_bps=capacity_bps)
     device = device_of(network, "r2", shape="eth1", hqf=hqf)
-    with pytest.raises(Unrenderable, match=f"r2 eth1: shaping to {capacity_bps} bit/s wanted, 8000 to "):
+    with pytest.raises(Unrenderable, match=f"r2 eth1: shaping to {format_rate(capacity_bps)} wanted, 8 kbit/s to "):
         renderer_of(device).configuration(replace(intent, aggregates=(), egress=(egress,)), device)
 
 

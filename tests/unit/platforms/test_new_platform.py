@@ -72,7 +72,7 @@ def test_its_limits_say_of_marking_what_its_facts_say_and_are_asked() -> None:
     network = line_network(platform="acme-os")
     device, intent = network.devices["r1"], intents(network, entry(network))["r1"]
     flow = replace(intent.flows[0], cir_bps=limits.police_bps.ceiling + 1)
-    with pytest.raises(Unrenderable, match=r"r1 flow 2: a policer's rate of 10000000001 bit/s wanted"):
+    with pytest.raises(Unrenderable, match=r"r1 flow 2: a policer's rate of 10.01 Gbit/s wanted"):
         renderer_of(device).configuration(replace(intent, flows=(flow,)), device)
 
 

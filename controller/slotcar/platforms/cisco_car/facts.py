@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, StrictInt
 
 from slotcar.platforms.ios.facts import FlowLists
+from slotcar.platforms.ios.interface_names import full_name
 from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.vocabulary import Marking, Service
 
@@ -29,6 +30,7 @@ FACTS = Facts(
     options=CarOptions,
     markings=(Marking.PRECEDENCE,),
     watch=Watch.SYSLOG,
+    interface_name=full_name,
     # ToS-based WFQ goes by the two lower bits of the precedence: 1 and 7 are served as premium's 5.
     served_as={1: Service.IP_PREMIUM, 7: Service.IP_PREMIUM},
     resets=frozenset({Service.QBSS}),

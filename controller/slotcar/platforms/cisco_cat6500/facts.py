@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import StrictBool
 
+from slotcar.platforms.ios.interface_names import full_name
 from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch
 from slotcar.vocabulary import Marking
 
@@ -33,6 +34,7 @@ FACTS = Facts(
     markings=(Marking.DSCP, Marking.PRECEDENCE),
     watch=Watch.SYSLOG,
     police_floor_bps=32_768,
+    interface_name=full_name,
     number_words=(
         "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
         "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 
 from slotcar.network.model import Device
-from slotcar.platforms.capability import Capability, Range
+from slotcar.platforms.capability import Capability, Range, limit_words
 from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import BeyondLimit, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import Protocol
 
@@ -108,7 +108,8 @@ def rate(rate_bps: int, place: str) -> int:
     grain = grain_bps(rate_bps)
     least = max(RATE_BPS.floor, -(-rate_bps // grain) * grain)
     if least > RATE_BPS.ceiling:
-        raise Unrenderable(f"{place}: a policer's rate of {rate_bps} bit/s wanted, {RATE_BPS.ceiling} at most")
+        words = limit_words(rate_bps, RATE_BPS.ceiling, "bit/s")
+        raise BeyondLimit(f"{place}: a policer's rate of {words}", least, RATE_BPS.ceiling)
     return least
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from slotcar.platforms.ios.facts import FlowLists
+from slotcar.platforms.ios.interface_names import full_name
 from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
@@ -54,4 +55,5 @@ FACTS = Facts(
     options=GsrOptions,
     markings=(Marking.PRECEDENCE,),
     watch=Watch.SYSLOG,
+    interface_name=full_name,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import field_validator
 
 from slotcar.platforms.ios.facts import ModularOptions
+from slotcar.platforms.ios.interface_names import full_name
 from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
@@ -22,4 +23,10 @@ class NetconfOptions(ModularOptions):
         return wanted
 
 
-FACTS = Facts(transport=TransportKind.NETCONF, options=NetconfOptions, markings=(Marking.DSCP,), watch=Watch.NETCONF)
+FACTS = Facts(
+    transport=TransportKind.NETCONF,
+    options=NetconfOptions,
+    markings=(Marking.DSCP,),
+    watch=Watch.NETCONF,
+    interface_name=full_name,
+)

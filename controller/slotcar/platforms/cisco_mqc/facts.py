@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, ModularOptions
+from slotcar.platforms.ios.interface_names import full_name
 from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
 from slotcar.vocabulary import Marking
 
@@ -18,4 +19,5 @@ FACTS = Facts(
     acts_with=ACTS_WITH,
     acts_words=ACTS_WORDS,
     watch=Watch.SYSLOG,
+    interface_name=full_name,
 )

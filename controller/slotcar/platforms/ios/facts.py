@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, StrictBool, StrictInt, field_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
 from slotcar.registry import PlatformOptions, names_in
-from slotcar.units import UnitError
+from slotcar.units import UnitError, parse_rate_bps
 
 ACTS_WITH = "eem"
 ACTS_WORDS = "cisco-mqc with `slotcar_options: {eem: true}`"
@@ -47,6 +47,8 @@ class ModularOptions(PlatformOptions):
         ecn: its WRED can mark instead of dropping (IOS 12.2(8)T and later).
         shape: names, apart by blanks or commas, of interfaces whose line is faster than their capacity.
         colour_aware: one policer for all colours of an assured SLS (RFC 2697).
+        police_at_most: the highest rate that its policer takes, bit/s; None: as the releases' references say.
+        shape_at_most: likewise of `shape average`.
     """
 
     NAME_INTERFACES: ClassVar = ("shape",)
@@ -55,6 +57,8 @@ class ModularOptions(PlatformOptions):
     ecn: StrictBool = True
     shape: Annotated[str, Field(strict=True)] = ""
     colour_aware: StrictBool = False
+    police_at_most: Annotated[int, BeforeValidator(parse_rate_bps)] | None = None
+    shape_at_most: Annotated[int, BeforeValidator(parse_rate_bps)] | None = None
 
     @property
     def shaped(self) -> tuple[str, ...]:

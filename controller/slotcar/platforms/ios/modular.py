@@ -28,6 +28,7 @@ from slotcar.platforms.ios.objects import (
 from slotcar.platforms.ios.words import DSCP_NAMES
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
+from slotcar.units import format_rate
 from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 
 GREEN, YELLOW, RED = (DSCP_NAMES[dscp] for dscp in ASSURED_DSCPS)
@@ -175,8 +176,8 @@ class _Output:
         rate_bps = self._egress.capacity_bps // limits.grain * limits.grain  # down: the line takes no more
         if not limits.floor <= rate_bps <= limits.ceiling:
             raise Unrenderable(
-                f"{self._where}: shaping to {self._egress.capacity_bps} bit/s wanted,"
-                f" {limits.floor} to {limits.ceiling} can be"
+                f"{self._where}: shaping to {format_rate(self._egress.capacity_bps)} wanted, {format_rate(limits.floor)} to"
+                f" {format_rate(limits.ceiling)} can be (slotcar_options.shape_at_most)"
             )
         return rate_bps
 

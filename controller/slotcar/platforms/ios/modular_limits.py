@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slotcar.network.model import Device
 from slotcar.platforms.capability import Capability, Range
 from slotcar.platforms.ios.facts import ModularOptions
@@ -26,11 +28,11 @@ HQF = Capability(
     queues=64,
     priority_queue=True,
     ecn=True,
-    police_bps=Range(8_000, 10_000_000_000),
+    police_bps=Range(8_000, 64_000_000_000),
     burst_bytes=Range(1_000, 512_000_000),
     weight=Range(1, 99),
     weight_unit="%",
-    source="IOS 12.4T and IOS-XE command references: police (two rates), bandwidth, class",
+    source="12.2(33) and IOS-XE command references: police (policy map), bandwidth, class; Cisco-IOS-XE-policy.yang 16.9",
     classes=256,
 )
 #: `shape average` takes rates in steps of 8 kb/s.
@@ -46,8 +48,13 @@ def has_hqf(device: Device) -> bool:
 
 
 def capability_of(device: Device) -> Capability:
-    return HQF if has_hqf(device) else CLASSIC
+    """What the release takes; `slotcar_options.police_at_most` where the router's own limit is another."""
+    release = HQF if has_hqf(device) else CLASSIC
+    most_bps = options_of(device, ModularOptions).police_at_most
+    return replace(release, police_bps=replace(release.police_bps, ceiling=most_bps)) if most_bps else release
 
 
 def shape_range_of(device: Device) -> Range:
-    return SHAPE_HQF_BPS if has_hqf(device) else SHAPE_CLASSIC_BPS
+    release = SHAPE_HQF_BPS if has_hqf(device) else SHAPE_CLASSIC_BPS
+    most_bps = options_of(device, ModularOptions).shape_at_most
+    return replace(release, ceiling=most_bps) if most_bps else release
