@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from slotcar.admission.arithmetic import payload_bytes, scaled_up
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import SLS, ResourceId, interface_resource, managed_resource, sls_resource
-from slotcar.managers import ManagerError, manager_of, managers, request_of
+from slotcar.managers import ManagerError, manager_of, managers, option_words, request_of
 from slotcar.network.model import Network
 from slotcar.path.model import Path
 from slotcar.problems import SlotcarError
@@ -59,7 +59,8 @@ def claimed(claim: Claim, network: Network) -> tuple[Demand, ...]:
     """What a claim takes of its place, part by part.
 
     Raises:
-        NoSuchResource: no installed manager has the kind, or takes the request, or the place has nothing of it.
+        UnknownClaimedResource: no installed manager has the kind, or takes the request, or the place has nothing of it; or
+            an option of the request is no word.
     """
     manager, device = manager_of(claim.kind), network.devices.get(claim.place)
     if manager is None:
@@ -72,6 +73,7 @@ def claimed(claim: Claim, network: Network) -> tuple[Demand, ...]:
     if request is None or request.place != claim.place:
         raise UnknownClaimedResource(f"what is claimed of {claim.place} is not a request that {claim.kind} takes")
     try:
+        option_words(manager, request)
         amounts = manager.amounts(request, capacities)
     except ManagerError as error:
         raise UnknownClaimedResource(str(error)) from error

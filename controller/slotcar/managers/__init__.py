@@ -12,6 +12,7 @@ from slotcar.managers.model import Place as Place
 from slotcar.managers.model import Request as Request
 from slotcar.managers.model import ResourceManager as ResourceManager
 from slotcar.managers.model import WrongVariable as WrongVariable
+from slotcar.managers.model import option_words as option_words
 from slotcar.managers.registry import GROUP as GROUP
 from slotcar.managers.registry import manager_of as manager_of
 from slotcar.managers.registry import managers as managers

@@ -6,6 +6,7 @@ tables, ledger, timeline, rollback, drift and audit know kinds of resources by t
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -118,7 +119,7 @@ class ResourceManager(ABC):
         """
 
     def options(self, request: Any) -> Mapping[str, str]:
-        """Options for the place beside the amounts; words without white space."""
+        """Options for the place beside the amounts, each of one word: see `option_words`."""
         return {}
 
     def bound(self, request: Any) -> str:
@@ -135,6 +136,34 @@ class ResourceManager(ABC):
     def describe(self, place: str, part: str) -> str:
         """A resource in words, for a refusal."""
         return f"{self.kind} {part} of {place}" if part else f"{self.kind} of {place}"
+
+
+#: A key of an option, and what no value of one holds.
+_OPTION = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LONGEST_OPTION = 500
+
+
+def option_words(manager: ResourceManager, request: Request) -> Mapping[str, str]:
+    """A request's options, checked: a place is told them as words, which a blank or a newline would take apart.
+
+    Raises:
+        ManagerError: a key is none, or a value is no word: empty, too long, or with white space or a control character.
+    """
+    options = manager.options(request)
+    for key, value in options.items():
+        if not isinstance(key, str) or not _OPTION.fullmatch(key):
+            raise ManagerError(f"{manager.kind} has the option {key!r}; a key is of small letters, numbers, - and _")
+        if not isinstance(value, str) or not value or len(value) > _LONGEST_OPTION or not _is_word(value):
+            shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:77]}..."
+            raise ManagerError(
+                f"{key} is {shown} and has to be one word: no white space, no control characters,"
+                f" {_LONGEST_OPTION} characters at most"
+            )
+    return options
+
+
+def _is_word(text: str) -> bool:
+    return text.isprintable() and not any(map(str.isspace, text))
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from typing import Any, Protocol, get_args
 from pydantic import StringConstraints, ValidationError
 
 from slotcar.located_yaml import Document
-from slotcar.managers import managers
+from slotcar.managers import ManagerError, managers, option_words
 from slotcar.model_errors import explained
 from slotcar.reservation.entry import Ends, EntryReader
 from slotcar.reservation.keys import value_text
@@ -202,13 +202,19 @@ class _Group:
 
     def _claim(self, key: str, kind: str, data: Mapping[str, Any]) -> Claim | None:
         """The claim; None where it is wrong, which was noted."""
-        model = managers()[kind].request
+        manager = managers()[kind]
+        model = manager.request
         try:
             request = model.model_validate(dict(data))
         except ValidationError as error:
             for below, message, value, hint in explained(error, model, data):
                 shown = "" if isinstance(value, Mapping) else value  # the lines of the file show it better
                 self.complain(".".join((key, kind, *below)), message, shown, hint)
+            return None
+        try:
+            option_words(manager, request)
+        except ManagerError as error:
+            self.complain(f"{key}.{kind}", str(error), "", "")
             return None
         return Claim(kind=kind, place=request.place, request=dict(data))
 

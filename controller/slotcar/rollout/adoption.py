@@ -52,15 +52,22 @@ class Adoption:
         for name, reading in readings.items():
             if self.manages(name, reading):
                 self._managed.add(name)
-        new = {
-            name
-            for name, reading in readings.items()
-            if name not in self._managed and wanted[name].identity != (reading.configuration.lines, reading.armed_id)
-        }
+        new = self._never_managed(readings, wanted)
+        if new - self.waiting:
+            # It may have been adopted before it had anything to wait for.
+            self._managed |= managed_devices(self.ledger, self.archive)
+            new -= self._managed
         self.waiting |= new
         return dict.fromkeys(
             sorted(new), "Slotcar has never managed it, and waits: `slotcar adopt` shows the diff, and asks"
         )
+
+    def _never_managed(self, readings: Mapping[str, Reading], wanted: Mapping[str, Wanted]) -> set[str]:
+        return {
+            name
+            for name, reading in readings.items()
+            if name not in self._managed and wanted[name].identity != (reading.configuration.lines, reading.armed_id)
+        }
 
     def manages(self, name: str, reading: Reading) -> bool:
         """Whether it was adopted or pushed to, or carries something of Slotcar's."""

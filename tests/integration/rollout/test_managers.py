@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ import yaml
 from tests.support.controllers import SLOTCAR, Controller
 from tests.support.patience import PATIENCE_S, wait_for
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "licences"
 ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "howto" / "new-resource.md"
 REFUSED = 3
 
 
@@ -72,11 +73,18 @@ class World:
         return group
 
 
+def blocks(language: str) -> list[str]:
+    """What the page has in this language, block by block."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the sample is installed into, as `pip install` does it."""
+    """The folder that the page's package is installed into, as `pip install` does it."""
     target, source = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("source")
-    subprocess.run(["cp", "-r", f"{SAMPLE}/.", str(source)], check=True)
+    (source / "slotcar_licences").mkdir()
+    (source / "slotcar_licences" / "__init__.py").write_text("\n\n".join(blocks("python")))
+    (source / "pyproject.toml").write_text("".join(blocks("toml")))
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True, timeout=PATIENCE_S)
     return target
@@ -87,15 +95,14 @@ def world(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder = tmp_path_factory.mktemp("licences")
     inventory = folder / "inventory"
     inventory.mkdir()
-    server = {"slotcar_licences": {"matlab": 10}}
-    hosts = {
-        "lic1": server | {"slotcar_licence_file": str(folder / "seats.json")},
-        "lic2": server | {"slotcar_licence_file": str(folder / "not-there" / "seats.json")},
-    }
-    text = yaml.safe_dump({"all": {"children": {"domains": {"children": {"site": {"hosts": hosts}}}}}})
-    (inventory / "hosts.yml").write_text(text)
+    text, _ = blocks("yaml")
+    document = yaml.safe_load(text)
+    hosts = document["all"]["children"]["domains"]["children"]["lbnl"]["hosts"]
+    hosts["lic1"]["slotcar_licence_file"] = str(folder / "seats.json")
+    hosts["lic2"] = hosts["lic1"] | {"slotcar_licence_file": str(folder / "not-there" / "seats.json")}
+    (inventory / "hosts.yml").write_text(yaml.safe_dump(document))
     path = os.pathsep.join([str(installed), str(ROOT), str(ROOT / "client")])
-    settings = {"PYTHONPATH": path, "SLOTCAR_CHECK_INTERVAL": "5 s", "SLOTCAR_ADOPT_ALL": "true"}
+    settings = {"PYTHONPATH": path, "SLOTCAR_CHECK_INTERVAL": "5 s", "SLOTCAR_ADOPT_ALL": "false"}
     with Controller(folder, inventory, max_open_files=4096, **settings) as controller:
         yield World(controller, folder, dict(controller.environment))
 
@@ -104,7 +111,37 @@ def licence(seats: int, server: str = "lic1") -> dict[str, Any]:
     return {"licence": {"server": server, "program": "matlab", "seats": seats}}
 
 
+def test_the_pages_commands_work_as_they_are_written(world: World) -> None:
+    """First of all: nothing is adopted yet, and `SLOTCAR_ADOPT_ALL` is off."""
+    (world.folder / "tonight.yml").write_text(blocks("yaml")[1])
+    commands = [line.partition("#")[0].split() for line in "".join(blocks("bash")).splitlines()]
+    assert [command[:2] for command in commands] == [
+        ["slotcar", one] for one in ("adopt", "plan", "reserve", "events")
+    ]
+    *first, events = [[str(world.folder / one) if one.endswith(".yml") else one for one in c[1:]] for c in commands]
+    for command in first:
+        world.slotcar(*command)
+    wait_for(lambda: len(world.seats()) == 1, "the member to have its seats")
+    (has,) = world.seats().values()
+    assert has["seats"] == {"matlab": 4}
+    assert has["options"]["pool"] == "night"
+    wait_for(lambda: "push.verified" in world.slotcar(*events), "the push to be recorded")
+    world.slotcar("cancel", has["options"]["group"], "--yes")
+    wait_for(lambda: world.seats() == {}, "the seats to be taken back")
+
+
+@pytest.mark.parametrize("pool", ["two words", "a\nb"])
+def test_an_option_that_is_no_word_is_refused_with_its_place_and_hinders_nobody(world: World, pool: str) -> None:
+    document = licence(1)
+    document["licence"]["pool"] = pool
+    refusal = world.slotcar("reserve", world.file("odd", one=document), code=1)
+    assert "odd.yml:4: together[0].members[0].licence: pool is" in refusal
+    assert "has to be one word: no white space, no control characters" in " ".join(refusal.split())
+    assert "hep/odd" not in world.slotcar("status")
+
+
 def test_it_is_reserved_enabled_verified_and_taken_back(world: World) -> None:
+    world.slotcar("adopt", "lic1", "--yes")
     group = world.reserve("tonight", one=licence(4), two=licence(6))
     handles = {member["handle"] for member in group["members"]}
     wait_for(lambda: set(world.seats()) == handles, "both members to have their seats")
@@ -144,6 +181,7 @@ def test_a_member_that_fails_at_its_start_does_what_on_failure_says(
     world: World, on_failure: str, after: set[str]
 ) -> None:
     """The disk of lic2 is not there, so that its seats cannot be given."""
+    world.slotcar("adopt", "lic1", "--yes")
     failing = licence(1, "lic2") | {"on_failure": on_failure}
     group = world.reserve(f"with-{on_failure}", good=licence(1), bad=failing)
     bad = next(member["handle"] for member in group["members"] if member["member"] == "bad")
