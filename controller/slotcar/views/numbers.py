@@ -107,10 +107,10 @@ def _numbers(
         if (ingress := first_ingress(path, network)) is not None:
             device = network.devices[ingress.device]
             cir_bps, cbs_bytes = committed(reservation, rate_bps, device)
-            told_bps, told_bytes = policers[ingress]
+            configured_bps, configured_bytes = policers[ingress]
             yield Number(
-                str(ingress), "policer", told_bps, "bit/s",
-                f"{rate} x {size} / {payload}: {headers} (GARA §5.1){_raised(cir_bps, told_bps, 'bit/s', device)}",
+                str(ingress), "policer", configured_bps, "bit/s",
+                f"{rate} x {size} / {payload}: {headers} (GARA §5.1){_raised(cir_bps, configured_bps, 'bit/s', device)}",
             )  # fmt: skip
             if reservation.service is Service.ASSURED_RATE:
                 yield Number(
@@ -118,10 +118,10 @@ def _numbers(
                 )
             quarter = "" if protocol is Protocol.TCP else ", a quarter of that for UDP"
             yield Number(
-                str(ingress), "burst", told_bytes, "bytes",
+                str(ingress), "burst", configured_bytes, "bytes",
                 f"policer's rate x {format_latency(reservation.rtt_us)} of rtt / 8{quarter};"
                 f" {format_bytes(device.burst_floor_bytes)} to {format_bytes(device.burst_ceiling_bytes)} (GARA §5.1)"
-                f"{_raised(cbs_bytes, told_bytes, 'bytes', device)}",
+                f"{_raised(cbs_bytes, configured_bytes, 'bytes', device)}",
             )  # fmt: skip
         for hop in path.hops:
             if hop.device in path.unreserved_devices:
@@ -133,8 +133,10 @@ def _numbers(
             )  # fmt: skip
 
 
-def _raised(asked: int, told: int, unit: str, device: Device) -> str:
-    return "" if told == asked else f"; {asked:,} {unit}, which {device.platform} is told as {told:,}"
+def _raised(committed_value: int, configured: int, unit: str, device: Device) -> str:
+    """What a platform makes of a number, where that is another."""
+    same = configured == committed_value
+    return "" if same else f"; {committed_value:,} {unit}, which {device.platform} is told as {configured:,}"
 
 
 def _claimed(entry: Entry) -> Iterator[Number]:

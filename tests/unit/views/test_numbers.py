@@ -50,11 +50,11 @@ def test_a_burst_that_the_platform_enlarges_is_the_one_that_is_said() -> None:
     (entry,) = entries_of([request], GARNET, T0)
     (flow,) = intents_at(active_at([entry], at(10)), GARNET, at(10))["anl-7507-1"].flows
     catalyst = GARNET.devices["anl-7507-1"].model_copy(update={"platform": "cisco-cat6500"})
-    told_bps, told_bytes = renderer_of(catalyst).policer(flow, catalyst)
-    assert (told_bps, flow.cbs_bytes) == (20_971_520, 128_425)
-    assert told_bytes == 20_971_520 * 400_000 // 8_000_000
-    assert _raised(flow.cbs_bytes, told_bytes, "bytes", catalyst).endswith(
-        f"which cisco-cat6500 is told as {told_bytes:,}"
+    configured_bps, configured_bytes = renderer_of(catalyst).policer(flow, catalyst)
+    assert (configured_bps, flow.cbs_bytes) == (20_971_520, 128_425)
+    assert configured_bytes == 20_971_520 * 400_000 // 8_000_000
+    assert _raised(flow.cbs_bytes, configured_bytes, "bytes", catalyst).endswith(
+        f"which cisco-cat6500 is told as {configured_bytes:,}"
     )
 
 
