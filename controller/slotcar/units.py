@@ -32,6 +32,8 @@ _ISO_DURATION = re.compile(
 )
 _TIME_PART = re.compile(r"([0-9]{1,24}(?:\.[0-9]{1,24})?)\s*([A-Za-zµμ]+)\s*")
 
+_DAYS_OR_WEEKS = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(w|d)(?![A-Za-z])", re.IGNORECASE)
+
 
 class UnitError(ValueError):
     """A quantity that cannot be read: what is wrong with it, what was given, what would be right."""
@@ -139,6 +141,20 @@ def parse_duration(text: str) -> timedelta:
     if microseconds > MAX_DURATION // timedelta(microseconds=1):
         raise UnitError("is too long", text, f"at most {MAX_DURATION.days} d")
     return timedelta(microseconds=int(microseconds))
+
+
+def parse_calendar_duration(text: str) -> tuple[int, timedelta]:
+    """As `parse_duration`, in whole days and weeks, which a calendar counts, and the rest: `P1D` is a day of 23 h where the
+    clocks change, and `PT24H` is 24 h (RFC 5545 §3.3.6).
+
+    Raises:
+        UnitError: see `parse_duration`.
+    """
+    length = parse_duration(text)
+    date_part = text.split("T")[0]
+    counts = [(Fraction(one[1]), one[2].lower()) for one in _DAYS_OR_WEEKS.finditer(date_part)]
+    days = sum(int(count) * (7 if unit == "w" else 1) for count, unit in counts if count.denominator == 1)
+    return days, length - timedelta(days=days)
 
 
 def format_rate(rate_bps: int) -> str:

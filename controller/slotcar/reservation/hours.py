@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
+from slotcar.reservation.wall_clock import instant_of
 from slotcar.timebase import Window
 from slotcar.units import UnitError
 
@@ -54,8 +55,8 @@ def expand_hours(
 ) -> Iterator[tuple[datetime, datetime, Rates]]:
     """The window cut where the hours begin and end, each part with its rates; `otherwise` outside of all hours.
 
-    A time that comes twice is meant the first time; one that a change of clocks leaves out is the instant at which the
-    clock would have shown it, had it not been changed (RFC 5545 §3.3.5).
+    A time that comes twice is meant the first time; one that a change of clocks leaves out is the instant of the change:
+    hours lose what the clock does not show, and do not move.
     """
     special = sorted(_daily(window, hours, zone), key=lambda one: one[0])
     at = window.start
@@ -79,8 +80,7 @@ def _daily(window: Window, hours: Sequence[DailyHours], zone: tzinfo) -> Iterato
             length = one.end_minute if one.begin_minute < one.end_minute else one.end_minute + DAY_MINUTES
             midnight = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - a wall clock
             start, end = (
-                (midnight + timedelta(minutes=minute)).replace(tzinfo=zone).astimezone(UTC)
-                for minute in (one.begin_minute, length)
+                instant_of(midnight + timedelta(minutes=minute), zone) for minute in (one.begin_minute, length)
             )
             if start < end:
                 yield start, end, one.rates

@@ -15,9 +15,10 @@ from slotcar.reservation.keys import Keys, Mistakes, value_text, with_unit
 from slotcar.reservation.model import BackgroundShare, Reservation, Slot, joined_slots
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
+from slotcar.reservation.wall_clock import Length
 from slotcar.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS, read_ways
 from slotcar.timebase import Window, iso
-from slotcar.units import MAX_DURATION, format_duration, parse_duration, parse_rate_bps
+from slotcar.units import MAX_DURATION, format_duration, parse_calendar_duration, parse_rate_bps
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: As many as a recurrence may have: a day's and a night's rate for four years.
@@ -186,14 +187,14 @@ class SlotReader(Keys):
         if not self._has("start"):
             self.wrong("start", "is missing", "", times.TIME_HINT)
         start = self.unit("start", self._time)
-        duration = self._duration(start)
-        if start is None or duration is None or "timezone" in self.failed:
+        length = self._length(start)
+        if start is None or length is None or "timezone" in self.failed:
             self.unit("recurrence", check_rule)
             return None, None
         local = zone or times.parse_zone(times.zone_name(start))
         if not self._has("recurrence"):
-            return self._not_past((Window(start, start + duration),)), local
-        expanded = self.unit("recurrence", lambda text: expand(text, start, duration, local))
+            return self._not_past((Window(start, length.after(start, local)),)), local
+        expanded = self.unit("recurrence", lambda text: expand(text, start, length, local))
         return (self._not_past(expanded) if expanded else None), local
 
     def _time(self, text: object) -> datetime:
@@ -201,14 +202,15 @@ class SlotReader(Keys):
         self.relative = self.relative or bool(_RELATIVE.match(str(text)))
         return moment
 
-    def _duration(self, start: datetime | None) -> timedelta | None:
+    def _length(self, start: datetime | None) -> Length | None:
         end_given, duration_given = (self._has(key) for key in ("end", "duration"))
         if end_given == duration_given:
             message = "is given, and so is duration" if end_given else "is missing, and so is duration"
             self.wrong("end", message, "", "say either `end` or `duration`")
             return None
         if duration_given:
-            return self.unit("duration", with_unit(parse_duration, "min"))
+            parted = self.unit("duration", with_unit(parse_calendar_duration, "min"))
+            return None if parted is None else Length(*parted)
         end = self.unit("end", self._time)
         if end is None or start is None:
             return None
@@ -220,7 +222,7 @@ class SlotReader(Keys):
         if end - start > MAX_DURATION:
             self.wrong("end", "is too late for one slot", self.data["end"], f"at most {MAX_DURATION.days} d long")
             return None
-        return end - start
+        return Length(0, end - start)
 
     def _not_past(self, windows: tuple[Window, ...]) -> tuple[Window, ...]:
         last = windows[-1].end
@@ -281,7 +283,7 @@ class SlotReader(Keys):
     def _repeated(self, slots: tuple[Slot, ...]) -> tuple[Slot, ...] | None:
         if not self._has("recurrence"):
             return slots
-        first, length = slots[0].start, slots[-1].end - slots[0].start
+        first, length = slots[0].start, Length(0, slots[-1].end - slots[0].start)
         zone = times.parse_zone(self._zone_name())
         windows = self.unit("recurrence", lambda text: expand(text, first, length, zone))
         if windows is None:

@@ -8,6 +8,7 @@ import pytest
 
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from slotcar.reservation.times import parse_zone
+from slotcar.reservation.wall_clock import Length
 from slotcar.timebase import iso
 from slotcar.units import UnitError
 
@@ -15,7 +16,7 @@ HOUR = timedelta(hours=1)
 
 
 def starts(rule: str, start: str, zone: str = "UTC", duration: timedelta = HOUR) -> list[str]:
-    windows = expand(rule, datetime.fromisoformat(start), duration, parse_zone(zone))
+    windows = expand(rule, datetime.fromisoformat(start), Length(0, duration), parse_zone(zone))
     assert all(window.duration == duration for window in windows)
     return [iso(window.start).removesuffix(":00Z") for window in windows]
 
@@ -30,9 +31,58 @@ def test_an_offset_knows_no_summer_time() -> None:
     assert instants == ["2027-03-27T21:00", "2027-03-28T21:00", "2027-03-29T21:00"]
 
 
-def test_an_hour_that_is_left_out_is_an_hour_later_on_the_clock() -> None:
+def test_an_hour_that_is_left_out_is_no_occurrence_and_does_not_count() -> None:
     instants = starts("FREQ=DAILY;COUNT=3", "2027-03-27T02:30:00+01:00", "Europe/Zurich")
-    assert instants == ["2027-03-27T01:30", "2027-03-28T01:30", "2027-03-29T00:30"]
+    assert instants == ["2027-03-27T01:30", "2027-03-29T00:30", "2027-03-30T00:30"]
+    both = starts("FREQ=DAILY;COUNT=4;BYHOUR=2,3", "2027-03-27T02:30:00+01:00", "Europe/Zurich")
+    assert both == ["2027-03-27T01:30", "2027-03-27T02:30", "2027-03-28T01:30", "2027-03-29T00:30"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "start", "zone", "last"),
+    [
+        ("FREQ=DAILY;UNTIL=20301027T010000Z", "2030-10-26T02:30:00+02:00", "Europe/Amsterdam", "2030-10-27T00:30"),
+        ("FREQ=DAILY;UNTIL=20301027T002959Z", "2030-10-26T02:30:00+02:00", "Europe/Amsterdam", "2030-10-26T00:30"),
+        ("FREQ=DAILY;UNTIL=20300331T010000Z", "2030-03-29T02:30:00+01:00", "Europe/Amsterdam", "2030-03-30T01:30"),
+        ("FREQ=DAILY;UNTIL=20301103T060000Z", "2030-11-01T01:30:00-04:00", "America/New_York", "2030-11-03T05:30"),
+        ("FREQ=DAILY;UNTIL=20300406T150000Z", "2030-04-05T01:45:00+11:00", "Australia/Lord_Howe", "2030-04-06T14:45"),
+    ],
+)
+def test_until_in_utc_is_an_instant_where_clocks_change(rule: str, start: str, zone: str, last: str) -> None:
+    assert starts(rule, start, zone)[-1] == last
+
+
+def test_numbered_days_and_days_without_a_number_are_a_union() -> None:
+    instants = starts("FREQ=MONTHLY;BYDAY=MO,1MO;COUNT=6", "2027-03-01T00:00:00Z")
+    assert [one[5:10] for one in instants] == ["03-01", "03-08", "03-15", "03-22", "03-29", "04-05"]
+    assert starts("FREQ=MONTHLY;BYDAY=WE,1MO;BYSETPOS=-2,1;COUNT=2", "2027-03-02T00:00:00Z") == [
+        "2027-03-24T00:00",
+        "2027-04-05T00:00",
+    ]
+
+
+def test_a_day_that_a_zone_leaves_out_is_no_occurrence() -> None:
+    assert starts("FREQ=DAILY;COUNT=3", "2011-12-29T10:00:00-10:00", "Pacific/Apia") == [
+        "2011-12-29T20:00",
+        "2011-12-30T20:00",
+        "2011-12-31T20:00",
+    ]
+
+
+def test_a_duration_in_days_follows_the_calendar_and_one_in_hours_does_not() -> None:
+    start, zone = datetime.fromisoformat("2030-03-30T00:00:00+01:00"), parse_zone("Europe/Amsterdam")
+    days = expand("FREQ=DAILY;COUNT=3", start, Length(1, timedelta(0)), zone)
+    assert [window.duration / HOUR for window in days] == [24, 23, 24]
+    with pytest.raises(UnitError, match="the clocks change in between: give the duration in days"):
+        expand("FREQ=DAILY;COUNT=3", start, Length(0, 24 * HOUR), zone)
+
+
+def test_the_weekday_of_a_week_is_the_starts_and_a_first_week_is_whole() -> None:
+    assert starts("FREQ=YEARLY;BYWEEKNO=20;COUNT=2", "2027-03-03T00:00:00Z") == [
+        "2027-05-19T00:00",
+        "2028-05-17T00:00",
+    ]
+    assert starts("FREQ=WEEKLY;BYDAY=MO,FR;BYSETPOS=1;COUNT=1", "2027-03-03T00:00:00Z") == ["2027-03-08T00:00"]
 
 
 @pytest.mark.parametrize(("offset", "first"), [("+02:00", "2027-10-31T00:30"), ("+01:00", "2027-10-31T01:30")])
@@ -74,7 +124,9 @@ def test_until_is_included_and_local_unless_it_says_z(until: str, count: int) ->
 
 
 def test_fractions_of_a_second_stay() -> None:
-    windows = expand("FREQ=DAILY;COUNT=2", datetime.fromisoformat("2027-03-01T22:00:00.25Z"), HOUR, parse_zone("UTC"))
+    windows = expand(
+        "FREQ=DAILY;COUNT=2", datetime.fromisoformat("2027-03-01T22:00:00.25Z"), Length(0, HOUR), parse_zone("UTC")
+    )
     assert {window.start.microsecond for window in windows} == {250_000}
 
 
@@ -123,17 +175,26 @@ def test_as_many_as_allowed_are_expanded_and_one_more_is_not() -> None:
         ("FREQ=WEEKLY;COUNT=5;BYDAY=2MO", "a numbered day needs MONTHLY or YEARLY"),
         ("FREQ=WEEKLY;COUNT=5;BYDAY=MON", "days are MO, TU"),
         ("FREQ=WEEKLY;UNTIL=2027-06-01", "has an UNTIL that is no date"),
-        ("FREQ=WEEKLY;UNTIL=99991231T235959Z", "has an UNTIL that is no date"),
+        ("FREQ=WEEKLY;UNTIL=99991231T235959Z", "reaches further than 3660 d"),
         ("FREQ=YEARLY;COUNT=12", "reaches further than 3660 d"),
         ("FREQ=WEEKLY;UNTIL=20500101", "reaches further than 3660 d"),
         ("FREQ=DAILY;UNTIL=20260101", "never occurs"),
         ("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30;COUNT=1", "never occurs"),
+        ("FREQ=DAILY;COUNT=2;BYWEEKNO=5", "BYWEEKNO needs YEARLY"),
+        ("FREQ=WEEKLY;COUNT=2;BYMONTHDAY=5", "BYMONTHDAY needs DAILY or MONTHLY or YEARLY"),
+        ("FREQ=YEARLY;COUNT=2;BYWEEKNO=5;BYDAY=1MO", "beside BYWEEKNO days have no number"),
+        ("FREQ=DAILY;COUNT=2;BYSETPOS=1", "cannot have BYSETPOS alone"),
         ("FREQ=MONTHLY;BYDAY=53SU;COUNT=1", "is no recurrence (got"),
     ],
 )
 def test_a_rule_refused_in_words(rule: object, words: str) -> None:
     with pytest.raises(UnitError) as caught:
-        expand(rule, datetime.fromisoformat("2027-03-01T22:00:00+01:00"), HOUR, parse_zone("Pacific/Kiritimati"))
+        expand(
+            rule,
+            datetime.fromisoformat("2027-03-01T22:00:00+01:00"),
+            Length(0, HOUR),
+            parse_zone("Pacific/Kiritimati"),
+        )
     assert words in str(caught.value)
 
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from slotcar.reservation import parse_time
+from slotcar.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from slotcar.reservation.times import parse_zone, zone_name
 from slotcar.timebase import Window, from_us, iso, to_us
-from slotcar.units import UnitError
+from slotcar.units import UnitError, parse_calendar_duration
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)
 
@@ -119,3 +120,31 @@ def test_microseconds_are_exact_and_need_a_zone() -> None:
         assert to_us(from_us(moment_us)) == moment_us
     with pytest.raises(ValueError, match="no time zone"):
         to_us(NOW.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize(
+    ("text", "days", "rest"),
+    [
+        ("P1D", 1, timedelta(0)),
+        ("p1w", 7, timedelta(0)),
+        ("P1DT2H", 1, timedelta(hours=2)),
+        ("PT24H", 0, timedelta(hours=24)),
+        ("2 d 3 h", 2, timedelta(hours=3)),
+        ("36 h", 0, timedelta(hours=36)),
+        ("1.5 d", 0, timedelta(hours=36)),
+    ],
+)
+def test_days_are_counted_by_the_calendar_and_hours_are_not(text: str, days: int, rest: timedelta) -> None:
+    assert parse_calendar_duration(text) == (days, rest)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "start", "until"),
+    [("02:30", "03:30", "01:00", "01:30"), ("02:15", "02:45", None, None), ("01:30", "02:30", "00:30", "01:00")],
+)
+def test_hours_lose_what_the_clock_leaves_out(begin: str, end: str, start: str | None, until: str | None) -> None:
+    day = Window(datetime(2030, 3, 30, 23, tzinfo=UTC), datetime(2030, 3, 31, 22, tzinfo=UTC))  # of 23 hours
+    hours = DailyHours(parse_time_of_day(begin), parse_time_of_day(end), (5,))
+    parts = expand_hours(day, [hours], (0,), parse_zone("Europe/Amsterdam"))
+    shown = [(f"{first:%H:%M}", f"{last:%H:%M}") for first, last, rates in parts if rates == (5,)]
+    assert shown == ([(start, until)] if start else [])
