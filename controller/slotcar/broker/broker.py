@@ -9,7 +9,7 @@ from typing import Any
 
 from slotcar.auth import access
 from slotcar.broker.files import ReservationFiles
-from slotcar.ledger.groups import ApproveGroup, OnGroup
+from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.routing import RoutedReservation
@@ -140,7 +140,7 @@ class Broker(ReservationFiles):
             UnknownHandle, StaleVersion, NotAllowed. ForbiddenTransition: its state does not allow it. InvalidInput: the
             reason is not one line.
         """
-        if issubclass(change, ApproveGroup):
+        if change.needs_operator:
             roles.require_operator(caller, "approve or reject a group")
         members = self.group(which, caller)
         for one in members:

@@ -10,7 +10,7 @@ import typer
 
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, parsed
-from slotcar.cli.output import Format, emit, hanging, print_table, stdout
+from slotcar.cli.output import Format, complain, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
 from slotcar.problems import printable
 
@@ -66,6 +66,10 @@ def reserve(
     finally:
         if groups:  # also before a refusal of the next: these are there, and have handles
             emit([group_document(one) for one in groups], form, print_all)
+        if 0 < len(groups) < len(read.group_documents):
+            complain(
+                f"the first {len(groups)} of {len(read.group_documents)} groups are reserved, as shown; not the next:"
+            )
 
 
 def show(which: str, inventory: Path | None, form: Format) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from slotcar.ledger.operations import Operation
 from slotcar.ledger.transaction import Transaction
@@ -12,6 +12,7 @@ from slotcar.ledger.transaction import Transaction
 
 @dataclass(frozen=True)
 class AppendEvent(Operation[None]):
+    minds_holds: ClassVar[bool] = False
     kind: str
     handle: str | None = None
     device: str | None = None
@@ -25,6 +26,7 @@ class AppendEvent(Operation[None]):
 class AppendIfLast(Operation[bool]):
     """An event of a device, unless another of `kinds` came to it after the event `last`. Whether it was appended."""
 
+    minds_holds: ClassVar[bool] = False
     kind: str
     device: str
     details: Mapping[str, Any]

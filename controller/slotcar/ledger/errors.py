@@ -80,5 +80,6 @@ class PlanNotAdmitted(SlotcarError):
     def __init__(self, refusals: tuple[tuple[tuple[str, str], Refused], ...]) -> None:
         self.refusals = refusals
         super().__init__(
-            "nothing was applied: " + "; ".join(f"{owner}/{name}: {r.sentence()}" for (owner, name), r in refusals)
+            "nothing of it was applied: "
+            + "; ".join(f"{owner}/{name}: {r.sentence()}" for (owner, name), r in refusals)
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from slotcar.admission.model import Demand, highest_bps
 from slotcar.ledger.approving import Approve, Reject
@@ -64,8 +65,10 @@ class OnGroup(Operation[tuple[Entry, ...]]):
     Attributes:
         group: its handle. actor, reason: for the audit log.
         expected_version: what the caller has seen, as `version_of` says it.
+        needs_operator: an operator alone may do it.
     """
 
+    needs_operator: ClassVar[bool] = False
     group: str
     actor: str
     reason: str = ""
@@ -132,12 +135,10 @@ class CommitGroup(OnGroup):
 
 
 @dataclass(frozen=True)
-class ApproveGroup(OnGroup):
-    """What waits of it comes into force: members, and changes of members."""
+class OnWaitingGroup(OnGroup):
+    """What an operator does to what waits of it: members, and changes of members."""
 
-    @property
-    def wanted(self) -> State:
-        return State.COMMITTED
+    needs_operator: ClassVar[bool] = True
 
     def allowed(self, state: State) -> bool:
         return state in (State.AWAITING_APPROVAL, State.COMMITTED)
@@ -145,13 +146,22 @@ class ApproveGroup(OnGroup):
     def concerns(self, member: Entry) -> bool:
         return member.state is State.AWAITING_APPROVAL or member.proposed is not None
 
+
+@dataclass(frozen=True)
+class ApproveGroup(OnWaitingGroup):
+    """What waits of it comes into force."""
+
+    @property
+    def wanted(self) -> State:
+        return State.COMMITTED
+
     def each(self, transaction: Transaction, members: Sequence[Entry]) -> None:
         for member in members:
             Approve(self.now, member.handle, self.actor).run(transaction)
 
 
 @dataclass(frozen=True)
-class RejectGroup(ApproveGroup):
+class RejectGroup(OnWaitingGroup):
     """What waits of it is turned away."""
 
     @property

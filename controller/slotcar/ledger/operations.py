@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
@@ -49,9 +49,15 @@ def new_group_handle() -> str:
 
 @dataclass(frozen=True)
 class Operation(Generic[T]):
-    """One thing to do at `now`. `run` notes what is to be written, or raises and is taken back whole."""
+    """One thing to do at `now`. `run` notes what is to be written, or raises and is taken back whole.
+
+    Attributes:
+        minds_holds: a hold that ran out is over for it, whether or not somebody swept it away. Only for what looks at no
+            entry it may be otherwise.
+    """
 
     now: datetime
+    minds_holds: ClassVar[bool] = True
 
     @property
     def needs(self) -> Needs:
@@ -331,6 +337,7 @@ class Expire(Operation[tuple[Entry, ...]]):
     """Ends what is over: holds that ran out, slots that nobody committed in time, committed slots that are past."""
 
     ended: bool = True
+    minds_holds: ClassVar[bool] = False  # it ends them itself
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         return tuple(

@@ -9,14 +9,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from slotcar.ledger.applying import ApplyPlan
-from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import writing
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Terms
-from slotcar.ledger.operations import Admit, ExtendHold, Move, Operation, Rebind, expire
-from slotcar.ledger.reporting import Report
+from slotcar.ledger.operations import Operation, expire
 from slotcar.ledger.transaction import Transaction
 from slotcar.problems import SlotcarError
 from slotcar.timebase import to_us
@@ -24,8 +21,6 @@ from slotcar.timebase import to_us
 T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.
 LONGEST_BATCH = 256
-#: What takes a place, or would keep one: for these a hold that ran out is over.
-_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Reject, Report)
 
 
 class Waiting:
@@ -121,8 +116,8 @@ class Writer:
         with writing(self._engine) as (connection, head):
             transaction = Transaction(connection, head, self.cache, self._terms(), to_us(now))
             transaction.prepare(operation.needs for operation in operations)
-            if any(isinstance(operation, _MINDS_HOLDS) for operation in operations):
-                # A hold counts while it lives and not after, whether or not somebody swept it away.
+            if any(operation.minds_holds for operation in operations):
+                # A hold counts while it lives and not after.
                 for entry in transaction.entries.due(now, ended=False):
                     expire(transaction, entry, now)
             for operation in operations:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from slotcar.admission import SlotTables, capacities
-from slotcar.admission.choosing import place_on_first
-from slotcar.admission.model import Demand, Refused, highest_bps
-from slotcar.admission.placing import Placement, Rules
+from slotcar.admission.placing import Rules
 from slotcar.admission.program import LinearSolver
-from slotcar.ledger.model import Entry, Proposal, State
-from slotcar.ledger.transfers import done_by, made_room, movable
+from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.path.model import Path
+from slotcar.planning.deciding import Deciding, decided_steps, proposed
 from slotcar.planning.errors import CannotExpress
-from slotcar.planning.matching import Scope, live
+from slotcar.planning.matching import Scope
 from slotcar.planning.plan_policy import check_plan
 from slotcar.planning.platform_limits import require_each_alone
-from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Approximation, Unrenderable
-from slotcar.policy.amounts import amount_of
-from slotcar.policy.gate import needs_approval
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import MICROSECOND, Window
@@ -36,8 +31,6 @@ from slotcar.views.configurations import Boundary, Differences, transitions, wit
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
 MAX_BOUNDARIES = 24
-#: The note of a step that comes into force only once an operator has approved it.
-WAITS = "waits for approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +138,8 @@ def make_plan(
         operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
     rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver, policy.least_rate_bps)
-    deciding = _Deciding(tables, policy, rules, network, most_paths)
-    steps = _decided(matched, current, deciding, network, paths or {})
+    deciding = Deciding(tables, policy, rules, network, most_paths)
+    steps = decided_steps(matched, current, deciding, network, paths or {})
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
     after = _entries_after((*current, *moved), steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
@@ -191,154 +184,8 @@ def decide_steps(
 ) -> tuple[PlanStep, ...]:
     """The steps of a plan on an empty ledger, each with its refusal, or with the way and the rates that it gets."""
     rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None, policy.least_rate_bps)
-    deciding = _Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
-    return _decided(matched, (), deciding, network, paths)
-
-
-def _decided(
-    matched: Sequence[PlanStep],
-    current: Sequence[Entry],
-    deciding: _Deciding,
-    network: Network,
-    paths: Mapping[tuple[str, str], Sequence[Path]],
-) -> tuple[PlanStep, ...]:
-    """The steps, each with its refusal or with its place taken in the tables."""
-    routed = [
-        replace(step, routed=route(step.reservation, network, paths.get(step.key)))
-        if step.reservation and step.action is not Action.NO_OP
-        else step
-        for step in matched
-    ]
-    staying = {step.key for step in routed if deciding.stays(step)}
-    leaving = [step for step in routed if step.entry and step.action in (Action.CANCEL, Action.CHANGE)]
-    changed = {step.handle for step in leaving}
-    deciding.movable = {one.handle: one for one in live(current, deciding.rules.now) if one.handle not in changed}
-    for step in leaving:
-        if step.entry and step.key not in staying:
-            _occupy(deciding.tables.remove, step.entry)
-    steps = [deciding.decide(step, step.key in staying) for step in routed]
-    return tuple(deciding.as_moved(step) for step in steps)
-
-
-@dataclass
-class _Deciding:
-    """The decisions of one plan, one after another, as the ledger will make them.
-
-    Attributes:
-        movable: by handle, the entries that may make room, those that the plan creates among them; as they are by now.
-        moved: those of them that were there before, and have moved.
-        waiting_groups: owner and name of those with a new member above the gate.
-    """
-
-    tables: SlotTables
-    policy: Policy
-    rules: Rules
-    network: Network
-    most_paths: int = 1
-    movable: dict[str, Entry] = field(default_factory=dict)
-    moved: set[str] = field(default_factory=set)
-    waiting_groups: frozenset[tuple[str, str]] = frozenset()
-
-    def stays(self, step: PlanStep) -> bool:
-        """Whether the step is a change that may wait for approval: until then the entry keeps what it has."""
-        if step.entry is None or step.routed is None or step.entry.state is not State.COMMITTED:
-            return False
-        if step.routed.reservation.need is not None:  # its rates are not known yet
-            return self.policy.gate.limits_something
-        return self._waits(step.entry, step.routed)
-
-    def _waits(self, entry: Entry | None, routed: RoutedReservation) -> bool:
-        """Whether a new entry, or a change of one, waits for approval once it is applied."""
-        if entry is None:
-            if routed.reservation.group_key in self.waiting_groups:
-                return True
-            amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
-            return needs_approval(self.policy.gate, amount, None)
-        if entry.state is not State.COMMITTED:
-            return entry.state is State.AWAITING_APPROVAL
-        new_amount = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, self.rules.now)
-        return needs_approval(self.policy.gate, new_amount, entry.amount)
-
-    def decide(self, step: PlanStep, stays: bool) -> PlanStep:
-        entry, routed = step.entry, step.routed
-        if routed is None:
-            return step
-        placed, paths = self._placed(routed, entry, stays)
-        if isinstance(placed, Refused):
-            if entry and not stays:  # the old one stays, and with it its room
-                _occupy(self.tables.add, entry)
-            return replace(step, refusal=placed)
-        shortest, routed = routed.paths, RoutedReservation(placed.reservation, paths, placed.demands)
-        if entry and stays:
-            _occupy(self.tables.remove, entry)
-        waits = self._waits(entry, routed)
-        if entry and entry.state is State.COMMITTED and waits:
-            _occupy(self.tables.add, _proposed(entry, routed, self.rules.now))
-        else:
-            self.tables.add(routed.demands, routed.reservation.slots)
-        self._move(placed)
-        if entry is None and not waits:
-            self.movable["/".join(step.key)] = routed.entry("/".join(step.key), 0, self.rules.now)
-        notes = ([WAITS] if waits else [step.note] if step.note else []) + _moves_note(placed)
-        if hops_of(routed.paths) != hops_of(shortest):
-            notes.append(f"takes the path {' > '.join(hop.device for hop in routed.paths[0].hops)}")
-        return replace(step, reservation=routed.reservation, routed=routed, waits=waits, note=", ".join(notes))
-
-    def _placed(
-        self, routed: RoutedReservation, entry: Entry | None, stays: bool
-    ) -> tuple[Placement | Refused, tuple[Path, ...]]:
-        """The decision, and the paths that it is about. A change tries first of all the path that there is."""
-
-        def place_on(choices: Sequence[RoutedReservation], *, moves: bool = True) -> Placement | Refused:
-            return place_on_first(
-                self.tables,
-                routed.reservation,
-                [(one.paths, one.demands) for one in choices],
-                self.rules,
-                without=(entry.occupied,) if entry and stays else (),
-                movable=lambda: movable(self.movable.values(), self.policy) if moves else (),
-                done=done_by(entry, self.rules.now),
-                changes=entry is not None,
-            )
-
-        several = self.most_paths > 1
-        if not (several and entry):
-            placed = place_on([routed], moves=not several)
-            if isinstance(placed, Placement) or not several:
-                return placed, routed.paths
-        choices = routed_ways(routed, self.network, self.most_paths, entry.paths if entry else ())
-        placed = place_on(choices)
-        return placed, choices[placed.path_number].paths if isinstance(placed, Placement) else routed.paths
-
-    def _move(self, placed: Placement) -> None:
-        for handle, profile in placed.moved.items():
-            before = self.movable[handle]
-            after = replace(before, **made_room(before, profile, self.rules.now))
-            _occupy(self.tables.remove, before)
-            _occupy(self.tables.add, after)
-            self.movable[handle] = after
-            self.moved.add(handle)
-
-    def as_moved(self, step: PlanStep) -> PlanStep:
-        """A step whose reservation a later one of the plan has moved, with the profile that it ends with."""
-        entry = self.movable.get("/".join(step.key))
-        if entry is None or step.routed is None or step.refusal or entry.demands == step.routed.demands:
-            return step
-        routed = RoutedReservation(entry.reservation, entry.paths, entry.demands)
-        return replace(step, reservation=entry.reservation, routed=routed)
-
-
-def _moves_note(placed: Placement) -> list[str]:
-    count = len(placed.moved)
-    return [f"moves {count} deadline transfer{'s' if count > 1 else ''} to make room"] if count else []
-
-
-def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry: Entry) -> None:
-    change(entry.occupied.demands, entry.occupied.windows)
-
-
-def _proposed(entry: Entry, routed: RoutedReservation, now: datetime) -> Entry:
-    return replace(entry, proposed=Proposal(routed.reservation, routed.paths, routed.demands, "", now))
+    deciding = Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
+    return decided_steps(matched, (), deciding, network, paths)
 
 
 def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime) -> tuple[Entry, ...]:
@@ -357,7 +204,7 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: dat
                 change=entry.changed_at_once(now) if entry.state is State.COMMITTED else None,
             )  # fmt: skip
             stays = step.waits and entry.state is State.COMMITTED
-            entries[entry.handle] = _proposed(entry, routed, now) if stays else changed
+            entries[entry.handle] = proposed(entry, routed, now) if stays else changed
         elif step.action is Action.CREATE and routed:
             number += 1
             state = State.AWAITING_APPROVAL if step.waits else State.COMMITTED

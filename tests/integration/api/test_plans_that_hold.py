@@ -246,3 +246,18 @@ def test_plans_of_strangers_race_and_all_that_fit_are_applied(brokers: Callable[
     assert outcomes(both, fit) == {"applied": THREADS}
     big = [planned(both[0], small(f"big{n}", owner=f"o{n}", rate="25 Mbit/s"), of_set=f"b{n}") for n in range(THREADS)]
     assert outcomes(both, big) == {"applied": 1, "PlanNotAdmitted": THREADS - 1}, "each fits alone, no two together"
+
+
+def test_a_group_with_one_member_above_the_gate_is_applied_and_waits_whole(brokers: Callable[..., Broker]) -> None:
+    broker = brokers(SLOTCAR_APPROVAL_RATE="5 Mbit/s")
+    line = {"source": "anl-premium", "protocol": "udp", "service": "ip-premium"}
+    members = [
+        {"name": name, "network": line | {"destination": f"lbnl-premium:{port}", "rate": rate}}
+        for name, port, rate in (("small", 7001, "1 Mbit/s"), ("large", 7002, "6 Mbit/s"))
+    ]
+    group = {"name": "g", "owner": "hep", "start": iso(START), "duration": "PT1H", "members": members}
+    source = source_of_body({"version": 1, "reservations": [], "together": [group]}, NOW, "mine", 1000)
+    plan = broker.plan(source, OPERATOR, NOW)
+    read = plan_of_document(json.loads(json.dumps(plan_document(plan))), "plan", "")
+    assert [step.waits for step in read.steps] == [True, True]
+    assert {one.state for one in broker.apply(read, OPERATOR, NOW).entries} == {State.AWAITING_APPROVAL}

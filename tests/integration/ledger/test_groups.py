@@ -109,6 +109,16 @@ def test_what_is_done_to_a_group_is_done_to_each_member(ledger: Ledger) -> None:
         ledger.on_group(CancelGroup(NOW, "g-nothere", "me"))
 
 
+@pytest.mark.parametrize("change", [CommitGroup, CancelGroup])
+def test_a_group_whose_hold_ran_out_is_over_before_anybody_swept_it_away(
+    ledger: Ledger, change: type[CommitGroup | CancelGroup]
+) -> None:
+    until = NOW + timedelta(minutes=15)
+    group = reserve(ledger, hold_until=until)[0].group or ""
+    with pytest.raises(ForbiddenTransition):
+        ledger.on_group(change(until, group, "me"))
+
+
 def test_what_somebody_saw_is_done_and_nothing_that_came_since(ledger: Ledger) -> None:
     set_terms(ledger, Gate(rate_bps=500_000))
     waiting = reserve(ledger)
@@ -123,7 +133,7 @@ def test_what_somebody_saw_is_done_and_nothing_that_came_since(ledger: Ledger) -
 
 @pytest.mark.parametrize(("change", "after"), [(ApproveGroup, State.COMMITTED), (RejectGroup, State.REJECTED)])
 def test_all_members_wait_where_one_is_above_the_gate(
-    ledger: Ledger, change: type[ApproveGroup], after: State
+    ledger: Ledger, change: type[ApproveGroup | RejectGroup], after: State
 ) -> None:
     """A line of 1 Mbit/s is; its cores have no rate, and wait with it."""
     set_terms(ledger, Gate(rate_bps=500_000))
@@ -207,3 +217,9 @@ def test_many_groups_are_gone_through_in_their_order(ledger: Ledger, monkeypatch
 LISTS: tuple[dict[str, Any], ...] = (
     {"newest": True, "limit": 2}, {"owner": "hep"}, {"states": [State.COMMITTED]}, {"since": WINDOW.start, "limit": 1},
 )  # fmt: skip
+
+
+def test_to_approve_and_to_reject_needs_an_operator() -> None:
+    assert {one: one.needs_operator for one in (CommitGroup, CancelGroup, ApproveGroup, RejectGroup)} == {
+        CommitGroup: False, CancelGroup: False, ApproveGroup: True, RejectGroup: True,
+    }  # fmt: skip

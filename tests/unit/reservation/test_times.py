@@ -126,7 +126,7 @@ def test_microseconds_are_exact_and_need_a_zone() -> None:
     ("text", "days", "rest"),
     [
         ("P1D", 1, timedelta(0)),
-        ("p1w", 7, timedelta(0)),
+        ("P1W", 7, timedelta(0)),
         ("P1DT2H", 1, timedelta(hours=2)),
         ("PT24H", 0, timedelta(hours=24)),
         ("2 d 3 h", 2, timedelta(hours=3)),
