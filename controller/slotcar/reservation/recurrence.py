@@ -210,23 +210,23 @@ def _plain_rules(parts: Mapping[str, str], start: datetime) -> Iterator[str]:
     """Rules that dateutil reads as RFC 5545 means them, and that occur together where the rule does; BYSETPOS, COUNT
     and UNTIL are left to the caller.
 
-    What the rule leaves open is the start's (§3.3.10): it is said, so that a search may begin at the period's beginning.
+    What the rule leaves open is the start's (§3.3.10): it is stated, so that a search may begin at the period's beginning.
     Numbered days and days without a number are a union; within one rule dateutil takes what is both.
     """
-    said = {name: value for name, value in parts.items() if name not in ("COUNT", "UNTIL", "BYSETPOS")}
-    said = {"BYHOUR": str(start.hour), "BYMINUTE": str(start.minute), "BYSECOND": str(start.second)} | said
+    stated = {name: value for name, value in parts.items() if name not in ("COUNT", "UNTIL", "BYSETPOS")}
+    stated = {"BYHOUR": str(start.hour), "BYMINUTE": str(start.minute), "BYSECOND": str(start.second)} | stated
     weekday = _WEEKDAYS[start.weekday()]
-    if not said.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
-        if said["FREQ"] == "WEEKLY" or "BYWEEKNO" in said:
-            said["BYDAY"] = weekday
-        elif said["FREQ"] in ("MONTHLY", "YEARLY"):
-            said["BYMONTHDAY"] = str(start.day)
-            if said["FREQ"] == "YEARLY":
-                said.setdefault("BYMONTH", str(start.month))
-    days = said["BYDAY"].split(",") if "BYDAY" in said else []
+    if not stated.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
+        if stated["FREQ"] == "WEEKLY" or "BYWEEKNO" in stated:
+            stated["BYDAY"] = weekday
+        elif stated["FREQ"] in ("MONTHLY", "YEARLY"):
+            stated["BYMONTHDAY"] = str(start.day)
+            if stated["FREQ"] == "YEARLY":
+                stated.setdefault("BYMONTH", str(start.month))
+    days = stated["BYDAY"].split(",") if "BYDAY" in stated else []
     plain, numbered = [day for day in days if len(day) == 2], [day for day in days if len(day) > 2]
     for these in [one for one in (plain, numbered) if one] or [[]]:
-        own = said | ({"BYDAY": ",".join(these)} if these else {})
+        own = stated | ({"BYDAY": ",".join(these)} if these else {})
         yield ";".join(f"{name}={value}" for name, value in own.items())
 
 
