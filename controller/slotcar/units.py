@@ -81,6 +81,8 @@ def _time_units() -> dict[str, Fraction]:
 
 
 _RATES, _SIZES, _TIMES = _rate_units(), _size_units(), _time_units()
+#: What nobody writes more of in this unit, and the smallest unit: 21900000 is a rate in bit/s.
+_MOST_LIKELY = {"Mbit/s": (100_000, "bit/s"), "min": (1_440, "s"), "ms": (60_000, "us")}
 _RATE_HINT = "say Mbit/s for megabits or MB/s for megabytes a second"
 _SIZE_HINT = "say a number and a unit: `1500 B`, `64 KiB`, `2 TB`"
 _TIME_HINT = "say `PT1H30M`, `90 min`, `2 h` or `45 s`"
@@ -94,6 +96,15 @@ def parse_rate_bps(text: str | int) -> int:
         UnitError: no rate, no unit or an ambiguous one, no whole bit/s, not above zero, above `MAX_RATE_BPS`.
     """
     return _parse(text, "rate", _RATES, ("Mbit/s", "bit/s"), _RATE_HINT, MAX_RATE_BPS)
+
+
+def parse_any_bps(text: str | int) -> int:
+    """As `parse_rate_bps`, and no rate at all is one: `0 bit/s`.
+
+    Raises:
+        UnitError: as `parse_rate_bps`, and below zero.
+    """
+    return _parse(text, "rate", _RATES, ("Mbit/s", "bit/s"), _RATE_HINT, MAX_RATE_BPS, least=0)
 
 
 def parse_size_bytes(text: str | int) -> int:
@@ -130,7 +141,7 @@ def parse_duration(text: str) -> timedelta:
         UnitError: no duration, no unit, months or years, no whole microsecond, not above zero, above `MAX_DURATION`.
     """
     if not isinstance(text, str):
-        raise UnitError("has no unit", text, f"did you mean `{text} min`? {_TIME_HINT}")
+        raise UnitError("has no unit", text, f"did you mean `{likely_quantity(text, 'min')}`? {_TIME_HINT}")
     _require_short(text, "duration")
     stripped = text.strip()
     microseconds = _iso_microseconds(stripped) if stripped.upper().startswith("P") else _plain_microseconds(stripped)
@@ -212,18 +223,20 @@ def _parse(
     largest: int,
     *,
     bare_int: bool = True,
+    least: int = 1,
 ) -> int:
-    """`units_named`: the unit that a bare number is guessed to have been meant in, and the unit of the result."""
+    """`units_named`: the unit that a bare number is guessed to have been meant in, and the unit of the result; `least`: 0
+    where that is allowed, too."""
     guess, base = units_named
     if isinstance(text, int) and not isinstance(text, bool) and bare_int:
         exact = Fraction(text)
     elif isinstance(text, str):
         exact = _quantity(text, what, units, guess, hint)
     elif isinstance(text, int | float) and not isinstance(text, bool):
-        raise UnitError("has no unit", text, f"did you mean `{text} {guess}`? {hint}")
+        raise UnitError("has no unit", text, f"did you mean `{likely_quantity(text, guess)}`? {hint}")
     else:
         raise UnitError(f"is not a {what}", text, hint)
-    if exact <= 0:
+    if exact < 0 or (not exact and least):
         raise UnitError(f"is not a {what} above zero", text, f"say more than 0 {base}")
     if exact.denominator != 1:
         raise UnitError(f"is not a whole number of {base}", text, f"{float(exact):.10g} {base} has a fraction")
@@ -235,6 +248,16 @@ def _parse(
 def _require_short(text: str, what: str) -> None:
     if len(text) > MAX_CHARACTERS:
         raise UnitError(f"is not a {what}", text, f"say it in at most {MAX_CHARACTERS} characters")
+
+
+def likely_quantity(number: object, unit: str) -> str:
+    """A number without a unit as it was likely meant: in `unit`, or where it is too great for that in the smallest one."""
+    most, smallest = _MOST_LIKELY.get(unit, (0, ""))
+    try:
+        too_great = bool(smallest) and abs(float(str(number))) > most
+    except ValueError:
+        too_great = False
+    return f"{number} {smallest if too_great else unit}"
 
 
 def _largest(largest: int, base: str) -> str:
@@ -250,7 +273,7 @@ def _quantity(text: str, what: str, units: Mapping[str, Fraction], guess: str, h
         raise UnitError(f"is not a {what}", text, hint)
     number, unit = match["sign"] + match["number"], match["unit"]
     if unit is None:
-        raise UnitError("has no unit", text, f"did you mean `{number} {guess}`? {hint}")
+        raise UnitError("has no unit", text, f"did you mean `{likely_quantity(number, guess)}`? {hint}")
     factor = units.get(unit.strip())
     if factor is None:
         near = _nearest(unit.strip(), units)
@@ -279,7 +302,7 @@ def _iso_microseconds(text: str) -> Fraction:
 
 def _plain_microseconds(text: str) -> Fraction:
     if re.fullmatch(r"[0-9.]{1,40}", text):
-        raise UnitError("has no unit", text, f"did you mean `{text} min`? {_TIME_HINT}")
+        raise UnitError("has no unit", text, f"did you mean `{likely_quantity(text, 'min')}`? {_TIME_HINT}")
     position, total = 0, Fraction(0)
     while position < len(text) or position == 0:
         match = _TIME_PART.match(text, position)

@@ -234,3 +234,30 @@ def test_a_long_text_is_not_looked_at(
     with pytest.raises(units.UnitError, match="at most 100 characters") as refused:
         parse(text)
     assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "words"),
+    [
+        (36, "Mbit/s", "36 Mbit/s"),
+        (21_900_000, "Mbit/s", "21900000 bit/s"),
+        ("21900000", "Mbit/s", "21900000 bit/s"),
+        (90, "min", "90 min"),
+        (3600, "min", "3600 s"),
+        (40, "ms", "40 ms"),
+        (250_000, "ms", "250000 us"),
+        (1500, "B", "1500 B"),
+    ],
+)
+def test_a_bare_number_is_guessed_in_the_unit_that_it_was_likely_meant_in(
+    number: object, unit: str, words: str
+) -> None:
+    assert units.likely_quantity(number, unit) == words
+
+
+def test_no_rate_at_all_is_said_with_its_unit() -> None:
+    assert units.parse_any_bps("0 bit/s") == units.parse_any_bps("0 Mbit/s") == 0
+    with pytest.raises(units.UnitError, match="has no unit"):
+        units.parse_any_bps("0")
+    with pytest.raises(units.UnitError, match="is not a rate above zero"):
+        units.parse_rate_bps("0 bit/s")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from slotcar.ledger.model import State
+from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.ledger.slot_states import SlotState
 from slotcar.problems import LINE_PATTERN
 from slotcar.reservation.model import ReservationFields
@@ -146,7 +147,9 @@ class EntriesOut(Answer):
     """One page; `next` is the cursor of the following one, None on the last."""
 
     items: list[EntryOut]
-    count: int | None = Field(description="on all pages, where it was asked; 10001 stands for more than 10000")
+    count: int | None = Field(
+        description=f"on all pages, where it was asked; {MOST_COUNTED + 1} stands for more than {MOST_COUNTED}"
+    )
     next: str | None
 
 

@@ -112,13 +112,13 @@ def modify(
     """
     from slotcar.planning.modification import Modification
     from slotcar.reservation import parse_time
-    from slotcar.units import parse_duration, parse_rate_bps, parse_remaining_bytes
+    from slotcar.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 
     moment = now()
     change = Modification(
         rate_bps=parsed("--rate", parse_rate_bps, rate) if rate else None,
-        forward_bps=parsed("--forward-rate", parse_rate_bps, forward_rate) if forward_rate else None,
-        reverse_bps=parsed("--reverse-rate", parse_rate_bps, reverse_rate) if reverse_rate else None,
+        forward_bps=parsed("--forward-rate", parse_any_bps, forward_rate) if forward_rate else None,
+        reverse_bps=parsed("--reverse-rate", parse_any_bps, reverse_rate) if reverse_rate else None,
         start=parsed("--start", lambda text: parse_time(text, moment), start) if start else None,
         end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
         duration=parsed("--duration", parse_duration, duration) if duration else None,

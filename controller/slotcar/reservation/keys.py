@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from slotcar.model_errors import limit_of, sentence_of
 from slotcar.reservation.model import Hint
-from slotcar.units import UnitError
+from slotcar.units import UnitError, likely_quantity
 
 T = TypeVar("T")
 #: `complain(key, message, value, hint)` notes a problem at a key of the mapping.
@@ -130,7 +130,11 @@ def with_unit(parse: Callable[[Any], T], unit: str) -> Callable[[Any], T]:
     def parse_text(value: Any) -> T:
         if not isinstance(value, str):
             bare = isinstance(value, int | float) and not isinstance(value, bool)
-            hint = f"did you mean `{value_text(value)} {unit}`?" if bare else f"say a text such as `36 {unit}`"
+            hint = (
+                f"did you mean `{likely_quantity(value_text(value), unit)}`?"
+                if bare
+                else f"say a text such as `36 {unit}`"
+            )
             raise UnitError("has no unit" if bare else "is no quantity", value, hint)
         return parse(value)
 

@@ -18,6 +18,7 @@ from slotcar.units import (
     format_bytes,
     format_bytes_about,
     format_rate,
+    parse_any_bps,
     parse_rate_bps,
     parse_size_bytes,
 )
@@ -103,7 +104,8 @@ class NeedReader(SlotReader):
         return by
 
     def _bounds(self) -> _Bounds | None:
-        bounds = _Bounds(*(self.unit(key, with_unit(parse_rate_bps, "Mbit/s")) for key in ("at_least", "at_most")))
+        parse = {"at_least": parse_any_bps, "at_most": parse_rate_bps}
+        bounds = _Bounds(*(self.unit(key, with_unit(each, "Mbit/s")) for key, each in parse.items()))
         if self.failed & {"at_least", "at_most"}:
             return None
         if (

@@ -18,7 +18,13 @@ from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from slotcar.reservation.wall_clock import Length
 from slotcar.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS, read_ways
 from slotcar.timebase import Window, iso
-from slotcar.units import MAX_DURATION, format_duration, parse_calendar_duration, parse_rate_bps
+from slotcar.units import (
+    MAX_DURATION,
+    format_duration,
+    parse_any_bps,
+    parse_calendar_duration,
+    parse_rate_bps,
+)
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: As many as a recurrence may have: a day's and a night's rate for four years.
@@ -129,7 +135,9 @@ class SlotReader(Keys):
         _refuse_unknown(inner, RATE_KEYS)
         if not any(value.get(key) is not None for key in RATE_KEYS):
             self.wrong("rate", "is missing", "", _WAYS_HINT)
-        rates = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
+        rates = [inner.unit(key, with_unit(parse_any_bps, "Mbit/s"), 0) for key in RATE_KEYS]
+        if not inner.failed and not any(rates):
+            self.wrong("rate", "is not a rate above zero either way", value_text(value), _WAYS_HINT)
         if self._has("direction"):
             for way, rate_bps in zip(Direction.BOTH.ways, rates, strict=True):
                 if rate_bps and way not in self._stated_direction().ways:

@@ -34,7 +34,7 @@ from slotcar.reservation.model import (
     Reservation,
 )
 from slotcar.reservation.recurrence import MOST_OCCURRENCES
-from slotcar.units import MAX_RATE_BPS, UnitError, parse_latency_us, parse_rate_bps, parse_size_bytes
+from slotcar.units import MAX_RATE_BPS, UnitError, parse_any_bps, parse_latency_us, parse_rate_bps, parse_size_bytes
 from slotcar.vocabulary import Shape
 
 _MODEL = Reservation.model_fields
@@ -155,10 +155,10 @@ def read_share(value: object) -> BackgroundShare:
     ):
         wrong.append((".weight", "is no weight", weight, f"say a whole number from 1 to {MOST_WEIGHT}"))
     rates: dict[str, int] = {}
-    for key in ("at_least", "at_most"):
+    for key, parse in (("at_least", parse_any_bps), ("at_most", parse_rate_bps)):
         try:
             if value.get(key) is not None:
-                rates[f"{key}_bps"] = with_unit(parse_rate_bps, "Mbit/s")(value[key])
+                rates[f"{key}_bps"] = with_unit(parse, "Mbit/s")(value[key])
         except UnitError as error:
             wrong.append((f".{key}", error.message, value[key], error.hint))
     if rates.get("at_least_bps", 0) > rates.get("at_most_bps", MAX_RATE_BPS):

@@ -116,3 +116,28 @@ def test_a_text_of_rates_each_way_has_each_with_its_direction_once(text: str, me
     reader = SlotReader({"rate": text}, lambda *words: problems.append(words), at(0))
     assert reader.rates(needed=True) is None
     assert problems == [("rate", message, text, "say `forward=20 Mbit/s, reverse=1 Mbit/s`")]
+
+
+@pytest.mark.parametrize(
+    ("rate", "direction", "rates"),
+    [
+        ({"forward": "20 Mbit/s", "reverse": "0 bit/s"}, Direction.FORWARD, (20_000_000, 0)),
+        ("forward=0 Mbit/s, reverse=1 Mbit/s", Direction.REVERSE, (0, 1_000_000)),
+    ],
+)
+def test_no_rate_one_way_is_one_way(rate: object, direction: Direction, rates: tuple[int, int]) -> None:
+    """GARA's Create(A, B, R, 0)."""
+    mistakes: list[object] = []
+    data = {"start": "2027-03-01T22:00:00Z", "duration": "1 h", "rate": rate}
+    amounts = SlotReader(data, lambda *words: mistakes.append(words), at(0)).amounts(Service.IP_PREMIUM)
+    assert not mistakes
+    assert amounts is not None
+    assert amounts.direction is direction
+    assert [slot.rates for slot in amounts.slots] == [rates]
+
+
+def test_no_rate_either_way_is_refused() -> None:
+    mistakes: list[tuple[object, ...]] = []
+    data = {"start": "2027-03-01T22:00:00Z", "duration": "1 h", "rate": {"forward": "0 bit/s", "reverse": "0 bit/s"}}
+    assert SlotReader(data, lambda *words: mistakes.append(words), at(0)).amounts(Service.IP_PREMIUM) is None
+    assert [words[1] for words in mistakes] == ["is not a rate above zero either way"]

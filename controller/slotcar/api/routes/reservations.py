@@ -42,7 +42,7 @@ from slotcar.policy.roles import Caller, owner_for
 from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
-from slotcar.units import UnitError, parse_duration, parse_rate_bps, parse_remaining_bytes
+from slotcar.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
@@ -148,8 +148,8 @@ def modify(
     one_rate, each_way = (rate, RatesIn()) if isinstance(rate, str) else (None, rate)
     change = Modification(
         rate_bps=parsed("rate", parse_rate_bps, one_rate),
-        forward_bps=parsed("rate.forward", parse_rate_bps, each_way.forward),
-        reverse_bps=parsed("rate.reverse", parse_rate_bps, each_way.reverse),
+        forward_bps=parsed("rate.forward", parse_any_bps, each_way.forward),
+        reverse_bps=parsed("rate.reverse", parse_any_bps, each_way.reverse),
         start=parsed("start", lambda text: parse_time(text, moment), body.start),
         end=parsed("end", lambda text: parse_time(text, moment), body.end),
         duration=parsed("duration", parse_duration, body.duration),
