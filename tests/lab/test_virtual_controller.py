@@ -21,7 +21,7 @@ from slotcar_lab.virtual.guest_time import guest_time
 from tests.lab.conftest import INVENTORY, free_base
 from tests.support.postgres import stop_server
 
-#: A boot and three pushes of its own take minutes. In short: tests/unit/lab, and a guest's time in tests/lab/test_virtual_time.py.
+#: A boot and three pushes of its own take minutes. In short: a guest's own time, tests/lab/test_virtual_time.py.
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 ROUTER = "anl-edge"
 PORT = "5555"
