@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import Time, send_json, time_text
+from slotcar_client.calls.requests import Time, next_page, send_json, time_text
 from slotcar_client.transport import Conversation
 
 
@@ -24,7 +24,7 @@ def resources(
     while True:
         page = yield from send_json("GET", "/v1/resources", query | {"after": after})
         listed += page["items"]
-        after = page["next"]
+        after = next_page(page, after)
         if after is None:
             return listed
 

@@ -47,6 +47,17 @@ def time_text(at: Time | None) -> str | None:
     return at
 
 
+def next_page(page: Json, before: Any) -> Any:
+    """Where the list goes on behind this page; None at its end.
+
+    Raises:
+        Wrong: where the page itself began, so that it would go on for ever.
+    """
+    if page["next"] is not None and page["next"] == before:
+        raise Wrong(200, {"detail": "its list goes on where it was, without end, and so not as Slotcar's does"})
+    return page["next"]
+
+
 def pages(path: str, query: Json, page_size: int = PAGE, limit: int | None = None) -> Conversation[list[Any]]:
     """All items of a list that the API gives page by page, or the first `limit`."""
     listed: list[Any] = []
@@ -55,6 +66,6 @@ def pages(path: str, query: Json, page_size: int = PAGE, limit: int | None = Non
         size = page_size if limit is None else min(page_size, limit - len(listed))
         page = yield from send_json("GET", path, {**query, "after": after, "limit": size})
         listed += page["items"]
-        after = page["next"]
-        if after is None or not page["items"] or (limit is not None and len(listed) >= limit):
+        if page["next"] is None or not page["items"] or (limit is not None and len(listed) >= limit):
             return listed
+        after = next_page(page, after)

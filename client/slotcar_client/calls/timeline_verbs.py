@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import PAGE, Time, items, send_json, time_text
+from slotcar_client.calls.requests import PAGE, Time, items, next_page, send_json, time_text
 from slotcar_client.transport import Conversation
 
 
@@ -25,9 +25,10 @@ def timeline(
     while True:
         page = yield from send_json("GET", "/v1/timeline", query | {"limit": min(PAGE, most - len(listed))})
         listed += page["items"]
-        if page["next"] is None or len(listed) >= most:
+        after = next_page(page, query["from"])
+        if after is None or len(listed) >= most:
             return listed
-        query["from"] = page["next"]
+        query["from"] = after
 
 
 def boundaries(
