@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from slotcar.overview import Overview
 from slotcar.policy.roles import Caller, Role
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
+from slotcar.rollout import verifying
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.verifying import RECENT
 from slotcar.views.phases import Phase
@@ -33,7 +34,9 @@ OPERATOR = Caller("ops", Role.OPERATOR)
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[CiscoWorld]:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CiscoWorld]:
+    # However quick the machine, no reading is so recent that a router is not asked again.
+    monkeypatch.setattr(verifying, "RECENT", timedelta())
     with Routers() as routers:
         yield CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=3)
 

@@ -25,6 +25,7 @@ from slotcar_client import Slotcar
 from tests.integration.api.conftest import GARNET
 from tests.integration.web.conftest import OPERATOR, Site
 from tests.support.command_line import Cli, in_this_process
+from tests.support.patience import PATIENCE_S
 
 LAST = "lbnl-7507"
 OPEN, LATER = timedelta(minutes=-5), timedelta(hours=1)
@@ -51,8 +52,9 @@ class Recorded:
 
     def api(self) -> httpx.Client:
         return httpx.Client(
-            base_url=self.site.base_url, headers={"Authorization": f"Bearer {self.site.tokens['operator']}"}
-        )
+            base_url=self.site.base_url, headers={"Authorization": f"Bearer {self.site.tokens['operator']}"},
+            timeout=PATIENCE_S,
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def test_a_requester_is_told_it_of_its_own_without_a_devices_words(recorded: Rec
     for role in ("operator", "requester"):
         headers = {"Authorization": f"Bearer {recorded.site.tokens[role]}"}
         answers[role] = httpx.get(
-            f"{recorded.site.base_url}/v1/reservations/{withheld.handle}", headers=headers
+            f"{recorded.site.base_url}/v1/reservations/{withheld.handle}", headers=headers, timeout=PATIENCE_S
         ).json()
     assert answers["operator"]["slot"]["why"] == f"{LAST}: {WHY}: line 7 of hep/secret"
     assert answers["requester"]["slot"]["why"] == f"{LAST}: {WHY}"

@@ -30,6 +30,7 @@ def test_what_is_kept_is_what_ansible_says_of_another_state_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_by_ansible: list[Path]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANSIBLE_OF_THIS_CASE", str(tmp_path))  # so that nobody has read it before
     inventory = inventories.OWN / name
     for state in ("one", "other"):
         monkeypatch.setenv(inventories.STATE, str(tmp_path / state))
