@@ -24,7 +24,7 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.boundary import DiffGroup, devices_changing, differences_at, entering, groups_of
-from slotcar.views.capacity import Course, courses, named_resource, resource_names
+from slotcar.views.capacity import Course, courses, named_resource, resource_names, tightest_course
 from slotcar.views.configurations import Differences
 from slotcar.views.device_states import TELLING, KnownState, known_states
 from slotcar.views.devices import named_devices
@@ -111,6 +111,24 @@ class Overview:
             following = listed[page.limit - 1] if len(listed) > page.limit else None
         page_courses, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
         return page_courses, following
+
+    def tightest(
+        self, device: str | None, domain: str | None, window: Window, caller: Caller, now: datetime
+    ) -> tuple[Course | None, int]:
+        """Of all resources, or of a device's or a domain's: the one of which the greatest part is taken at some moment, None
+        where all is free or past; and how many resources those are.
+
+        Raises:
+            NotAllowed, NoSuchDevice.
+        """
+        roles.require_overview(caller, "see what is reserved of all resources")
+        ledger, network = self.broker.ledger, self.broker.network
+        if device is not None:
+            named_devices(network, [device])
+        capacities = ledger.terms.capacities
+        names = [named_resource(name, capacities) for name in resource_names(capacities, network, device, domain)]
+        course, _ = ledger.ask(lambda tables: tightest_course(tables, names, window, network.sls), now)
+        return course, len(names)
 
     def network(self, caller: Caller) -> dict[str, Any]:
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,6 +104,30 @@ def courses(
         return ()
     whole = Window.of_us(start_us, window.end_us)
     return tuple(_course(tables, name, whole, agreements) for name in names)
+
+
+def tightest_course(
+    tables: SlotTables, names: Sequence[ResourceId], window: Window, agreements: Mapping[str, Sls]
+) -> Course | None:
+    """The one of which the greatest part is taken at some moment; of equal ones the first by name. None where nothing is.
+
+    Of each only its peak is looked for: a network has thousands.
+    """
+    start_us = max(window.start_us, tables.floor_us)
+    if start_us >= window.end_us or not names:
+        return None
+    whole = Window.of_us(start_us, window.end_us)
+
+    def taken(name: ResourceId) -> Fraction:
+        agreement = agreements.get(name.place) if name.kind == SLS else None
+        if agreement is not None and agreement.validity is not None:
+            free_bps = _course(tables, name, whole, agreements).free_bps
+        else:
+            free_bps = max(tables.capacity(name) - tables.peak(name, whole), 0)
+        return Fraction(tables.capacity(name) - free_bps, tables.capacity(name) or 1)
+
+    part, name = min(((-taken(name), name) for name in names), key=lambda one: (one[0], str(one[1])))
+    return _course(tables, name, whole, agreements) if part else None
 
 
 def _course(tables: SlotTables, name: ResourceId, window: Window, agreements: Mapping[str, Sls]) -> Course:

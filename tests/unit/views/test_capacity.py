@@ -19,6 +19,7 @@ from slotcar.views.capacity import (
     device_of,
     named_resource,
     resource_names,
+    tightest_course,
 )
 from tests.support.networks import line_network
 from tests.support.requests import T0, at
@@ -103,3 +104,22 @@ def test_an_unknown_resource_is_refused_with_what_would_do(text: str) -> None:
 def test_times_are_of_utc() -> None:
     document = course_document(course((60, 120, 10)), NETWORK, points=10)
     assert [datetime.fromisoformat(step["at"]) for step in document["steps"]] == [T0, at(60), at(120)]
+
+
+def test_the_tightest_is_that_of_all_names_at_its_worst_moment() -> None:
+    """The last by name, for a minute, before one that is half full all day."""
+    tables = SlotTables(capacities(NETWORK))
+    names = [ResourceId.parse(name) for name in resource_names(capacities(NETWORK), NETWORK)]
+    first, last = names[0], names[-1]
+    assert tightest_course(tables, names, DAY, NETWORK.sls) is None
+    tables.add([Demand(first, (tables.capacity(first) // 2,))], [Window(at(0), at(1000))])
+    tables.add([Demand(last, (tables.capacity(last) * 3 // 4,))], [Window(at(60), at(61))])
+    tightest = tightest_course(tables, names, DAY, NETWORK.sls)
+    assert tightest is not None
+    assert (tightest.resource, tightest.tightest) == (last, Window(at(60), at(61)))
+    half = tightest_course(tables, names[:-1], DAY, NETWORK.sls)
+    assert half is not None
+    assert half.resource == first
+    past = Window(T0 - timedelta(days=2), T0 - timedelta(days=1))
+    tables.prune(T0)
+    assert tightest_course(tables, names, past, NETWORK.sls) is None

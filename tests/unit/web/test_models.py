@@ -27,7 +27,7 @@ from slotcar.web.links.pages import THRESHOLDS, level_of
 from slotcar.web.maps.model import HEIGHT, MOST, WIDTH, places_of
 from slotcar.web.maps.model import picture_of as map_of
 from slotcar.web.requests.model import body_of
-from slotcar.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
+from slotcar.web.reservations.model import can_be_cancelled, lanes_of, picture_of, progress_of, used_bits
 from slotcar.web.times import Clock
 from slotcar.web.words import SLOTS, mark_of, sentence, why_not_operator
 from tests.support.networks import line_network
@@ -99,7 +99,7 @@ def test_slots_are_drawn_within_the_picture_and_in_order(drawn: list[tuple[int, 
         slots.append(Slot(at(minute), at(minute + length), rate, 0))
         minute += length + pause
     request = reservation().model_copy(update={"slots": tuple(slots)})
-    picture = picture_of(request, at(minute // 2))
+    picture = picture_of(replace(entry(), reservation=request), at(minute // 2))
     assert picture.left_out == 0
     assert [bar.x for bar in picture.bars] == sorted(bar.x for bar in picture.bars)
     for bar in picture.bars:
@@ -121,6 +121,47 @@ def test_progress_is_beside_the_promise() -> None:
     assert (reported.moved_percent, reported.promised_percent, reported.behind) == (20, 50, "7 B")
     assert reported.reported_at == at(14)
     assert progress_of(entry(), at(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "changed", "looks"),
+    [
+        (State.CANCELLED, 15, ["past", "gone", "gone"]), (State.CANCELLED, 5, ["gone", "gone"]),
+        (State.CANCELLED, 25, ["past", "gone"]), (State.ENDED, 41, ["past", "past"]),
+        (State.REJECTED, 12, ["gone", "gone"]), (State.TIMED_OUT, 12, ["gone", "gone"]),
+        (State.COMMITTED, 5, ["past", "past"]),
+    ],
+)  # fmt: skip
+def test_what_is_over_has_no_present_and_no_future(state: State, changed: int, looks: list[str]) -> None:
+    """What was in force until it was cancelled is past, and what was to follow never was; `COMMITTED`: nobody has written
+    down yet that the clock ended it."""
+    one = replace(entry(state, (10, 20), (30, 40), slot=slot(SlotState.IN_PLACE)), changed_at=at(changed))
+    minute = 50 if state is State.COMMITTED else 17
+    picture = picture_of(one, at(minute))
+    assert [bar.look for bar in picture.bars] == looks
+    assert picture.now_x is None
+    assert not can_be_cancelled(one, at(minute))
+
+
+def test_what_is_in_force_has_its_present() -> None:
+    one = entry(State.COMMITTED, (10, 20), (30, 40), slot=slot(SlotState.IN_PLACE))
+    picture = picture_of(one, at(15))
+    assert ([bar.look for bar in picture.bars], picture.now_x) == (["now", "coming"], pytest.approx(166.67))
+    assert can_be_cancelled(one, at(15))
+
+
+def test_what_is_over_promises_nothing() -> None:
+    """1 Mbit/s for ten minutes are 75 MB; cancelled after two and a half of them."""
+    need = VolumeByDeadline(volume_bytes=75_000_000, by=at(60))
+    request = entry().reservation.model_copy(update={"need": need, "slots": (Slot(at(10), at(20), 1_000_000, 0),)})
+    report = ProgressReport(60_000_000, at(12), 5, 7)
+    cancelled = replace(entry(State.CANCELLED), reservation=request, changed_at=at(12) + timedelta(seconds=30))
+    guessed, reported = progress_of(cancelled, at(15)), progress_of(replace(cancelled, progress=report), at(15))
+    assert guessed is not None
+    assert (guessed.promised, guessed.which, guessed.moved_percent) == ("", "Moved, if it sent at its rates", 25)
+    assert reported is not None
+    assert (reported.promised, reported.moved_percent, reported.behind) == ("", 20, "")
+    assert progress_of(replace(cancelled, state=State.TIMED_OUT), at(15)) is None, "it never moved anything"
 
 
 def test_what_is_used_is_rate_times_time_both_ways_until_it_was_given_back() -> None:

@@ -11,7 +11,7 @@ from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
 from slotcar.web.approvals.model import device_groups, resource_rows
 from slotcar.web.boundaries.model import GroupRows
-from slotcar.web.reservations.model import amount_words, picture_of, row_of, rows_of
+from slotcar.web.reservations.model import amount_words, row_of, rows_of
 from slotcar.web.reservations.pages import version_of
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
@@ -55,7 +55,7 @@ def one(visit: Visit) -> Answer:
         "entry": entry, "row": row_of(entry, visit.clock), "what": _what(entry), "sequence": sequence,
         "wanted": effect.wanted.reservation, "amount": amount_words(effect.wanted.reservation),
         "waits": entry.state is State.AWAITING_APPROVAL or entry.proposed is not None,
-        "picture": picture_of(effect.wanted.reservation, visit.now), "resources": resource_rows(effect),
+        "resources": resource_rows(effect),
         "groups": [GroupRows(place, group) for place, group in enumerate(device_groups(effect), 1)],
         "at": effect.explanation.at, "notes": effect.explanation.notes,
         "why_not": why_not_operator(visit.caller, "approve or reject"),

@@ -54,7 +54,7 @@ def listed(visit: Visit) -> Answer:
         (one, device_of(one.resource, network), percent_of(one), THRESHOLDS[level_of(percent_of(one))][1])
         for one in courses
     ]
-    used = [course for course in courses if course.tightest]
+    tightest, count = visit.overview.tightest(device, domain, window, visit.caller, visit.now)
     model = {
         "rows": rows,
         "window": window,
@@ -65,7 +65,9 @@ def listed(visit: Visit) -> Answer:
         "domains": sorted(network.domains),
         "sequence": sequence,
         "query": urlencode(range_text),
-        "tightest": min(used, key=lambda course: (-percent_of(course), str(course.resource)), default=None),
+        "tightest": tightest,
+        "tightest_percent": percent_of(tightest) if tightest else 0,
+        "count": count,
     }
     return Shown("links/list.html", model)
 

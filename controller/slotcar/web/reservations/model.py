@@ -43,7 +43,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A slot in a picture: where from the left and from the top, how wide and how high; `look`: past, now or coming."""
+    """A slot in a picture: where from the left and from the top, how wide and how high; `look`: past, now, coming, or gone,
+    which it was to be and never was."""
 
     x: float
     y: float
@@ -59,12 +60,22 @@ class SlotPicture:
     now_x: float | None
     left_out: int
 
+    @property
+    def gone(self) -> bool:
+        return any(bar.look == "gone" for bar in self.bars)
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressRow:
-    """A volume by a deadline: what its profile moves by now, and what its owner said remains."""
+    """A volume by a deadline: what its profile moves by now, and what its owner said remains.
+
+    Attributes:
+        which: what `moved` is.
+        promised: by now; empty of what is over, which promises nothing.
+    """
 
     volume: str
+    which: str
     moved: str
     moved_percent: int
     promised: str
@@ -96,18 +107,32 @@ def amount_words(reservation: Reservation) -> str:
     return need_words(reservation.need) if reservation.need else rate_words(reservation)
 
 
-def picture_of(reservation: Reservation, now: datetime, *, in_place: bool = False) -> SlotPicture:
+def picture_of(entry: Entry, now: datetime) -> SlotPicture:
     """The slots as shapes: left to right the time from first to last, the height the rate, the greater of both ways.
 
-    Args:
-        in_place: the slot that is open is on its devices; else it looks as one to come.
+    The slot that is open looks so where it is on its devices, and else as one to come. What is over has no present: its
+    slots are past as far as they were in force, and gone after that.
     """
+    reservation = entry.reservation
     slots = reservation.slots[:SLOTS_DRAWN]
-    window = Window(slots[0].start, slots[-1].end)
-    now_x = _x(now, window) if window.contains(now) else None
-    return SlotPicture(
-        _bars(slots, window, HEIGHT - 10, now, in_place=in_place), now_x, len(reservation.slots) - len(slots)
-    )
+    window, over = Window(slots[0].start, slots[-1].end), over_since(entry, now)
+    now_x = _x(now, window) if over is None and window.contains(now) else None
+    bars = _bars(slots, window, HEIGHT - 10, now, in_place=is_in_place(entry), over=over)
+    return SlotPicture(bars, now_x, len(reservation.slots) - len(slots))
+
+
+def over_since(entry: Entry, now: datetime) -> datetime | None:
+    """Since when it is in force no more: cancelled, ended, or never in force; None where it is or still may be.
+
+    What the clock has ended is over also where no controller has written it down yet.
+    """
+    if entry.state is State.COMMITTED:
+        return entry.reservation.end if entry.reservation.end <= now else None
+    if entry.state in OCCUPYING:
+        return entry.hold_until if entry.hold_until is not None and entry.hold_until <= now else None
+    if entry.state in (State.REJECTED, State.TIMED_OUT):
+        return min(entry.changed_at, entry.reservation.start)
+    return min(entry.changed_at, entry.reservation.end)
 
 
 def lanes_of(entries: Sequence[Entry], window: Window, now: datetime) -> tuple[tuple[Bar, ...], ...]:
@@ -133,18 +158,34 @@ def _bars(
     highest_bps: int | None = None,
     *,
     in_place: bool,
+    over: datetime | None = None,
 ) -> tuple[Bar, ...]:
-    """The first of the slots within the window; the highest rate, by default the highest of these, is `height` high."""
+    """The first of the slots within the window; the highest rate, by default the highest of these, is `height` high.
+
+    A slot that was open when all was `over` is two bars: what it was, and what it was to be.
+    """
     highest_bps = highest_bps or max((max(slot.rates) for slot in slots), default=0) or 1
     bars = []
     for slot in slots[:SLOTS_DRAWN]:
         high = round(max(max(slot.rates) / highest_bps, LEAST_HEIGHT) * height, 2)
-        look = "past" if slot.end <= now else "now" if slot.contains(now) and in_place else "coming"
-        left, right = _x(slot.start, window), _x(slot.end, window)
-        bars.append(
-            Bar(left, round(HEIGHT - high, 2), max(round(right - left, 2), 1.0), high, look, rates_words(slot))
-        )
+        for start, end, look in _parts(slot, now, over, in_place=in_place):
+            left, right = _x(start, window), _x(end, window)
+            bars.append(
+                Bar(left, round(HEIGHT - high, 2), max(round(right - left, 2), 1.0), high, look, rates_words(slot))
+            )
     return tuple(bars)
+
+
+def _parts(
+    slot: Slot, now: datetime, over: datetime | None, *, in_place: bool
+) -> tuple[tuple[datetime, datetime, str], ...]:
+    """From when to when the slot looks how."""
+    if over is None:
+        look = "past" if slot.end <= now else "now" if slot.contains(now) and in_place else "coming"
+        return ((slot.start, slot.end, look),)
+    if slot.start < over < slot.end:
+        return ((slot.start, over, "past"), (over, slot.end, "gone"))
+    return ((slot.start, slot.end, "past" if slot.end <= over else "gone"),)
 
 
 def _x(moment: datetime, window: Window) -> float:
@@ -162,18 +203,20 @@ def rates_words(slot: Slot) -> str:
 
 
 def progress_of(entry: Entry, now: datetime) -> ProgressRow | None:
-    """None of what asks for no volume."""
+    """None of what asks for no volume, and of what was never in force."""
     need = entry.reservation.need
-    if need is None:
+    if need is None or entry.state in (State.REJECTED, State.TIMED_OUT):
         return None
-    moved_by_now = microbits(clipped(profile_of(entry.reservation), 0, to_us(now))) // MICROBITS_PER_BYTE
-    promised = min(moved_by_now, need.volume_bytes)
-    progress = entry.progress
+    over, progress = over_since(entry, now), entry.progress
+    by_then = microbits(clipped(profile_of(entry.reservation), 0, to_us(over or now))) // MICROBITS_PER_BYTE
+    promised = min(by_then, need.volume_bytes)
     moved = need.volume_bytes - progress.remaining_bytes if progress else promised
-    behind = format_bytes_about(progress.missing_bytes, up=True) if progress and progress.missing_bytes else ""
+    which = "Moved, as reported" if progress else f"Moved, if it {'sends' if over is None else 'sent'} at its rates"
+    behind = progress.missing_bytes if progress and over is None else 0
     return ProgressRow(
-        format_bytes_about(need.volume_bytes), format_bytes_about(moved), moved * 100 // need.volume_bytes,
-        format_bytes_about(promised), promised * 100 // need.volume_bytes, behind, progress.at if progress else None,
+        format_bytes_about(need.volume_bytes), which, format_bytes_about(moved), moved * 100 // need.volume_bytes,
+        format_bytes_about(promised) if over is None else "", promised * 100 // need.volume_bytes,
+        format_bytes_about(behind, up=True) if behind else "", progress.at if progress else None,
     )  # fmt: skip
 
 
@@ -186,5 +229,5 @@ def used_bits(entry: Entry, now: datetime) -> int:
     return microbits(clipped(both_ways, 0, to_us(until))) // SECOND_US
 
 
-def can_be_cancelled(entry: Entry) -> bool:
-    return entry.state in OCCUPYING
+def can_be_cancelled(entry: Entry, now: datetime) -> bool:
+    return entry.state in OCCUPYING and over_since(entry, now) is None

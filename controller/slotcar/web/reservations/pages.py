@@ -16,7 +16,7 @@ from slotcar.web.reservations.model import (
     SLOTS_LISTED,
     amount_words,
     can_be_cancelled,
-    is_in_place,
+    over_since,
     picture_of,
     progress_of,
     rates_words,
@@ -115,7 +115,10 @@ def one(visit: Visit) -> Answer:
 
 
 def part(visit: Visit) -> Answer:
-    return Shown("reservations/now.html", {**_model(visit), "part": True})
+    """What follows the events. Buttons are changed only where they are others by now: somebody may be writing a reason."""
+    model = _model(visit)
+    acts = model["over"] or visit.number("seen") != model["entry"].version
+    return Shown("reservations/now.html", {**model, "part": True, "acts": acts})
 
 
 def _model(visit: Visit) -> dict[str, Any]:
@@ -133,7 +136,8 @@ def _model(visit: Visit) -> dict[str, Any]:
         "sentence": sentence(entry, visit.clock),
         "turns": turns_at(entry, visit.now),
         "sequence": sequence,
-        "picture": picture_of(reservation, visit.now, in_place=is_in_place(entry)),
+        "picture": picture_of(entry, visit.now),
+        "over": over_since(entry, visit.now) is not None,
         "progress": progress_of(entry, visit.now),
         "amount": amount_words(reservation),
         "slots": [
@@ -152,12 +156,8 @@ def _model(visit: Visit) -> dict[str, Any]:
 
 def _actions(visit: Visit, entry: Entry) -> dict[str, str]:
     """What may be asked for in this state, each with the reason why this caller may not; empty where it may."""
-    why = why_not_change(visit.caller)
-    offered = {
-        "commit": entry.state is State.HELD,
-        "extend": entry.state is State.HELD,
-        "cancel": can_be_cancelled(entry),
-    }
+    why, held = why_not_change(visit.caller), entry.state is State.HELD and over_since(entry, visit.now) is None
+    offered = {"commit": held, "extend": held, "cancel": can_be_cancelled(entry, visit.now)}
     return {name: why for name, possible in offered.items() if possible}
 
 
@@ -199,7 +199,7 @@ PAGES = (
     WebPage("/reservations", listed, query=FILTERS),
     WebPage("/reservations/table", table, query=FILTERS),
     WebPage("/reservations/{handle}", one),
-    WebPage("/reservations/{handle}/now", part),
+    WebPage("/reservations/{handle}/now", part, query=("seen",)),
     WebPage("/reservations/{handle}/commit", commit, "POST"),
     WebPage("/reservations/{handle}/cancel", cancel, "POST"),
     WebPage("/reservations/{handle}/extend", extend, "POST"),
