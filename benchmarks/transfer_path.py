@@ -101,7 +101,7 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
     with ExitStack() as opened:
         state = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="slotcar-path-bench-")))
-        started = opened.enter_context(bench(nict_af.HERE / "inventory", state, say))
+        started = opened.enter_context(bench(nict_af.HERE / "inventory", state, say, real_time=True))
         path = _Path(started, opened.enter_context(_ends(started.lab, size_bytes)))
         file = state / "path.yml"
         file.write_text(RESERVATION)

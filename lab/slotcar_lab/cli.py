@@ -142,13 +142,17 @@ def run_experiment(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Use short stages: a check that everything works, not a measurement.")
     ] = False,
+    real_time: Annotated[
+        bool,
+        typer.Option("--real-time", help="For eyes: by this machine's clock; its other work shows in the figures."),
+    ] = False,
 ) -> None:
     """Repeat experiments of the papers, each on a lab of its own, and write a report of them."""
     # Here: the lab's other verbs need neither the controller nor what draws plots.
     from slotcar_lab.experiments.running import REPORT, main_of
 
     chosen = [] if names == ["all"] else names
-    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke))
+    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke, real_time=real_time))
 
 
 @app.command(name="requirements")

@@ -56,7 +56,7 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """NICT's network, of its own: half of a link of 8 Mb/s may be reserved."""
     monkeypatch.setenv(PORT_BASE_VARIABLE, str(free_base()))
     monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "state"))
-    with bench(nict_af.HERE / "inventory", tmp_path / "state", control.quiet, smoke=True) as started:
+    with bench(nict_af.HERE / "inventory", tmp_path / "state", control.quiet, smoke=True, real_time=True) as started:
         yield started
 
 

@@ -42,7 +42,8 @@ def _answer(peer: socket.socket, answer: bytes) -> None:
 
 def ask(spec: dict[str, Any]) -> None:
     """Workers, `keeping` with a connection that stays and `fresh` without, ask one after another for `duration_s`, after
-    `settle_s` that do not count."""
+    `settle_s` that do not count; from `begin` on, seconds since the epoch."""
+    time.sleep(max(0.0, spec["begin"] - time.time()))
     begin = time.monotonic() + spec["settle_s"]
     end = begin + spec["duration_s"]
     took_s: dict[str, list[float]] = {"keeping": [], "fresh": []}

@@ -17,12 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=REPORT, help="folder of the report (var/lab-report)")
     parser.add_argument("--smoke", action="store_true", help="short: shows that the machinery works, and little else")
     parser.add_argument(
-        "--virtual-time",
+        "--real-time",
         action="store_true",
-        help="in a guest whose time passes by what it computes, not by this machine's",
+        help="for eyes: by this machine's clock, whose other work then shows in the figures",
     )
     options = parser.parse_args(arguments)
-    return main_of(options.names, options.out, smoke=options.smoke, virtual_time=options.virtual_time)
+    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time)
 
 
 if __name__ == "__main__":

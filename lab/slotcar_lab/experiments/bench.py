@@ -18,6 +18,8 @@ import yaml
 from slotcar.network import load_network
 from slotcar_lab import control, requirements, traffic
 from slotcar_lab import controller as controllers
+from slotcar_lab.agent import at as at_instant
+from slotcar_lab.client import LabProcess
 from slotcar_lab.clocks import MACHINE, Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR, Controller
@@ -46,6 +48,10 @@ SMOKE_LEAD_S = 32
 SLOT_SETTLE_S = 3.5
 #: How long before a slot's end its routers are asked how late they began it.
 WATCH_S = 0.4
+#: How often a program that follows its reservation asks whether it was told something.
+ASK_S = 0.5
+#: After the lab's time has run, for a command's end to be told.
+LOOK_S = 1.0
 #: In no more slots it is tried to show what a load adds to a delay.
 MOST_SLOTS = 4
 STARTS = re.compile(r"now \+ (\d+) s")
@@ -96,6 +102,8 @@ class Bench:
     by: GuestTime | None = None
     #: Why figures of this run may show nothing of the routers.
     doubts: list[str] = field(default_factory=list)
+    #: Asked at each of the lab's half seconds for as long as `following` says.
+    _followers: list[Callable[[], None]] = field(default_factory=list)
     _flows: list[traffic.Flow] = field(default_factory=list)
     _concerned: list[str] = field(default_factory=list)
 
@@ -210,17 +218,52 @@ class Bench:
         return {one["device"]: tuple(one["lines"]) for one in answer["items"]}
 
     def wait_until(self, at: float) -> None:
-        """Waits for an instant, seconds since the epoch by `clock`."""
+        """Waits for an instant, seconds since the epoch by `clock`; followers are asked meanwhile."""
+        while self._followers and (now := self.clock.now()) < at:
+            self.clock.wait_until(min(at, (now // ASK_S + 1) * ASK_S))
+            for ask in self._followers:
+                ask()
         self.clock.wait_until(at)
 
-    def _next_begin(self) -> float:
+    @contextlib.contextmanager
+    def following(self, ask: Callable[[], None]) -> Iterator[None]:
+        """Has a program ask for news of its own at each half second that the lab's time waits for, until the block ends."""
+        self._followers.append(ask)
+        try:
+            yield
+        finally:
+            self._followers.remove(ask)
+
+    def next_begin(self) -> float:
         """When a flow begins that is started now. In virtual time at a whole second, so that what is asked at one instant
         begins at one instant, in each run."""
         return int(self.clock.now()) + START_S if self.by else self.clock.now()
 
+    def run_at(self, begin: float, node: str, argv: Sequence[str]) -> LabProcess:
+        """Starts a command on a node at an instant, seconds since the epoch by `clock`."""
+        at = begin + self.lab.clock_offset().offset_us / 1e6
+        return self.lab.start_python(node, Path(at_instant.__file__), f"{at:.6f}", *argv)
+
+    def wait_ended(self, process: LabProcess, within_s: float) -> None:
+        """Waits until a command has ended by itself: in virtual time it does so only while that runs.
+
+        Raises:
+            LabError: it still runs after so many seconds of the lab's, or has failed; says what it wrote.
+        """
+        until = self.clock.now() + within_s
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if process.wait(LOOK_S):
+                    break
+                return
+            if self.clock.now() >= until:
+                break
+            self.clock.wait_until(self.clock.now() + 1.0)
+        raise LabError(f"{' '.join(process.argv)[:100]} did not end as it should: {process.stderr.strip()[-500:]}")
+
     def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
         """Starts it now; it ends at `until`, seconds since the epoch."""
-        return self.udp_for(flow, max(1.0, until - self._next_begin()))
+        return self.udp_for(flow, max(1.0, until - self.next_begin()))
 
     def udp_for(self, flow: Udp, duration_s: float) -> traffic.UdpFlow:
         """Starts it now, for so long from its beginning on."""
@@ -235,7 +278,7 @@ class Bench:
             dscp=flow.dscp,
             burst_bytes=flow.burst_bytes,
             burst_s=flow.burst_s,
-            begin=self._next_begin() if self.by else None,
+            begin=self.next_begin() if self.by else None,
             clock=self.clock,
         )
         self._flows.append(started)
@@ -244,7 +287,7 @@ class Bench:
     def tcp(self, source: str, destination: str, port: int, duration_s: float) -> traffic.TcpFlow:
         """Starts it now."""
         started = traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s,
-            begin=self._next_begin() if self.by else None, clock=self.clock,
+            begin=self.next_begin() if self.by else None, clock=self.clock,
         )  # fmt: skip
         self._flows.append(started)
         return started
@@ -310,20 +353,20 @@ class Captured:
 
 @contextlib.contextmanager
 def bench(
-    inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False, virtual_time: bool = False
+    inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False, real_time: bool = False
 ) -> Iterator[Bench]:
     """A bench that is up, its routers at their baseline; everything is taken away again.
 
     Args:
         state_dir: of this run alone: keys, ledger and log are in it.
-        virtual_time: in a guest in virtual time, whatever this machine's kernel can do (ADR 56).
+        real_time: by this machine's clock, and not in a guest in virtual time, where figures come from (ADR 56).
 
     Raises:
         LabError: the lab cannot run here, or the controller does not make the routers ready.
     """
-    backend = Backend.GUEST if virtual_time else control.choose_backend(say)
+    backend = control.choose_backend(say) if real_time else Backend.GUEST
     requirements.ensure(backend, say, install=True)
-    extras = machine.VIRTUAL_TIME if virtual_time else machine.PLAIN
+    extras = machine.PLAIN if real_time else machine.VIRTUAL_TIME
     lab = control.up(topology_of(load_network(inventory)), state_dir / "lab", backend, say, extras)
     try:
         by = guest_time(lab, state_dir)

@@ -1,14 +1,18 @@
-"""Queue lengths of a router's interface, asked of its kernel by `tc -s -j` while traffic passes."""
+"""Queue lengths of a router's interface, asked on the router by `tc -s -j` while traffic passes."""
 
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
+from pathlib import Path
 
+from slotcar_lab.agent import sampling
 from slotcar_lab.control import Lab
+from slotcar_lab.errors import LabError
 
 INTERVAL_S = 0.05
+#: Of this machine: to write what it has seen.
+END_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +35,23 @@ class Depth:
 
 
 class Sampler:
-    """Asks twenty times a second until `depths` ends it: one tc, which is fed a line for each question."""
+    """Asks twenty times a second until `depths` ends it."""
 
     def __init__(self, lab: Lab, router: str, interface: str, interval_s: float = INTERVAL_S) -> None:
-        self._process = lab.popen(router, ["stdbuf", "-oL", "tc", "-s", "-j", "-batch", "-"], stdin=True)
-        self._question = f"qdisc show dev {interface}\n".encode()
-        self._interval_s = interval_s
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._ask, daemon=True)
-        self._thread.start()
+        self._process = lab.start_python(router, Path(sampling.__file__), interface, str(interval_s))
 
     def depths(self) -> tuple[Depth, ...]:
-        """What it has seen, in order of time."""
-        self._ended.set()
-        self._thread.join()
-        self._process.write(b"")
-        self._process.wait(20.0)
-        depths = [depth for line in self._process.lines() for depth in read(line.t_us, line.text)]
-        self._process.close()
-        return tuple(depths)
+        """What it has seen, in order of time.
 
-    def _ask(self) -> None:
-        while not self._ended.wait(self._interval_s):
-            self._process.write(self._question)
+        Raises:
+            LabError: it could not ask.
+        """
+        self._process.terminate()
+        if self._process.wait(END_S):
+            raise LabError(f"queues could not be asked how long they are: {self._process.stderr.strip()}")
+        answers = [line.split(" ", 1) for line in self._process.stdout.splitlines()]
+        self._process.close()
+        return tuple(depth for at_ns, text in answers for depth in read(int(at_ns) // 1_000, text))
 
 
 def read(at_us: int, text: str) -> list[Depth]:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments import report
+from slotcar_lab.experiments import report, setting
 from slotcar_lab.experiments.bench import bench
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.experiment import Experiment
@@ -53,8 +53,11 @@ class Ran:
         return [one for one in experiments if one.name not in self.results and one.name not in self.failures]
 
 
-def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False, virtual_time: bool = False) -> Ran:
+def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False, real_time: bool = False) -> Ran:
     """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
+
+    Args:
+        real_time: for eyes: by this machine's clock, and not in a guest in virtual time (ADR 56).
 
     Raises:
         LabError: a name is unknown.
@@ -71,7 +74,7 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
             if left[0].simulate:
                 _without_a_lab(left[0], ran, say, smoke=smoke)
             else:
-                _together(together, ran, say, smoke=smoke, virtual_time=virtual_time)
+                _together(together, ran, say, smoke=smoke, real_time=real_time)
         # What an experiment makes of its own figures must not cost the others theirs.
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
@@ -89,13 +92,13 @@ def _without_a_lab(experiment: Experiment, ran: Ran, say: Callable[[str], None],
 
 
 def _together(
-    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool, virtual_time: bool
+    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool, real_time: bool
 ) -> None:
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
-    with bench(those[0].inventory, own, say, smoke=smoke, virtual_time=virtual_time) as ready:
+    with bench(those[0].inventory, own, say, smoke=smoke, real_time=real_time) as ready:
         for experiment in those:
             say(f"{experiment.name}: {experiment.title}")
             ran.results[experiment.name] = experiment.run(ready)
@@ -106,7 +109,7 @@ def _together(
                 ready.clear()
 
 
-def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, virtual_time: bool = False) -> int:
+def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, real_time: bool = False) -> int:
     """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not."""
     began = time.monotonic()
 
@@ -115,8 +118,8 @@ def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, virtual_tim
 
     try:
         report.reserve(out)
-        ran = run(names, say, smoke=smoke, virtual_time=virtual_time)
-        report.write(tuple(ran.results.values()), out)
+        ran = run(names, say, smoke=smoke, real_time=real_time)
+        report.write(tuple(ran.results.values()), out, setting.here(real_time=real_time))
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from slotcar_lab.client import LabProcess
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
+from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.queues import Depth, Sampler
 
@@ -26,6 +26,9 @@ KEEPING, FRESH_WORKERS, ANSWER_BYTES = 4, 2, 8_000
 #: A transaction above it waited for a timeout: the first one of a handshake is 1 s (RFC 6298 §2.1).
 SLOW_S = 1.0
 SETTLE_S, MEASURE_S, SMOKE_S = 3.0, 12.0, 4.0
+READY_S = 300.0
+#: After its time: what is counted by then is what was in time; then for the ends to say it.
+OVER_S, PATIENCE_S = 1.0, 60.0
 BEST_EFFORT = "51c3:"
 #: "The maximum range [140,160]" of a queue of 160: its uppermost eighth.
 UPPERMOST = 0.875
@@ -153,16 +156,18 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     # The answers cross the congested links: they are asked for from behind them.
     spec = {"address": bench.lab.topology.address_of("source-b"), "port": 5301, "answer_bytes": ANSWER_BYTES}
     serving = _transactions(bench, "source-b", "serve", spec)
-    _wait_for(serving, "ready")
-    time.sleep(0.5)
-    samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
-    clients = [_iperf3(bench, *pair, measure_s) for pair in pairs]
+    serving.wait_reported("ready", READY_S)
+    begin = bench.next_begin()
+    clients = [_iperf3(bench, begin, *pair, measure_s) for pair in pairs]
     questions = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
-    transactions = _transactions(bench, "sink-a", "ask", questions)
-    transactions.wait(measure_s + SETTLE_S + 60)
-    for client in clients:
-        client.wait(60)
-    depths = tuple(tuple(depth for depth in one.depths() if depth.handle == BEST_EFFORT) for one in samplers)
+    transactions = _transactions(bench, "sink-a", "ask", {**questions, "begin": begin})
+    samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
+    bench.wait_until(begin + SETTLE_S + measure_s + OVER_S)
+    offset_s = bench.lab.clock_offset().offset_us / 1e6
+    measured = Phase("measured", begin + SETTLE_S + offset_s, begin + SETTLE_S + measure_s + offset_s)
+    depths = tuple(_of_best_effort(one.depths(), measured) for one in samplers)
+    for process in (transactions, *clients):
+        bench.wait_ended(process, PATIENCE_S)
     report = json.loads(clients[0].stdout)
     if "error" in report:
         raise LabError(f"iperf3: {report['error']}")
@@ -181,22 +186,18 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     )
 
 
-def _iperf3(bench: Bench, source: str, sink: str, flows: int, measure_s: float) -> LabProcess:
+def _of_best_effort(depths: Sequence[Depth], phase: Phase) -> tuple[Depth, ...]:
+    return tuple(one for one in depths if one.handle == BEST_EFFORT and phase.start_us <= one.at_us < phase.end_us)
+
+
+def _iperf3(bench: Bench, begin: float, source: str, sink: str, flows: int, measure_s: float) -> LabProcess:
     address = bench.lab.topology.address_of(sink)
     argv = ["iperf3", "-J", "-c", address, "-p", "5201", "-P", str(flows), "-t", f"{measure_s:.0f}"]
-    return bench.lab.popen(source, [*argv, "-O", f"{SETTLE_S:.0f}", "-i", "0"])
+    return bench.run_at(begin, source, [*argv, "-O", f"{SETTLE_S:.0f}", "-i", "0"])
 
 
 def _transactions(bench: Bench, node: str, role: str, spec: dict[str, Any]) -> LabProcess:
     return bench.lab.start_python(node, SCRIPT, role, json.dumps(spec))
-
-
-def _wait_for(process: LabProcess, word: str) -> None:
-    deadline = time.monotonic() + 20
-    while word not in process.stdout:
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise LabError(f"the answering end did not start: {process.stderr.strip()}")
-        time.sleep(0.02)
 
 
 def _part(ours: float, others: float) -> float | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,8 +32,6 @@ USED = 0.97
 BEFORE_S, AFTER_S = 1.0, SLOT_SETTLE_S
 #: Around a planned reduction no packet may be lost in this time.
 REDUCTION_S = (-3.0, 6.0)
-#: How often the background's program asks whether it was told something.
-ASK_S = 0.5
 #: Of a phase, left out at its beginning and its end.
 SETTLE_S, END_S = SLOT_SETTLE_S + 1.0, 1.5
 BACKGROUND = "background"
@@ -95,22 +91,6 @@ class Follower:
             self.rates_bps[at] = rate_bps
             self.flow.steer(at - BEFORE_S if falls else at + AFTER_S, int(USED * rate_bps))
 
-    @contextlib.contextmanager
-    def following(self) -> Iterator[None]:
-        ended = threading.Event()
-
-        def follow() -> None:
-            while not ended.wait(ASK_S):
-                self.ask()
-
-        thread = threading.Thread(target=follow)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
 
 def measure(bench: Bench, course: Course) -> Findings:
     slots = bench.reserve(course.file)
@@ -129,7 +109,7 @@ def measure(bench: Bench, course: Course) -> Findings:
         first = bench.udp(background, end)
         first.steer(bench.clock.now(), 8 * PAYLOAD_BYTES)  # until it is told its rate
         follower = Follower(bench, first)
-        with follower.following():
+        with bench.following(follower.ask):
             competing = bench.udp(course.competing, end)
             others = [_foreground(bench, flow, slots[name]) for name, flow in flows.items()]
             bench.wait_until(end + 0.5)

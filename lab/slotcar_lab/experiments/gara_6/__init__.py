@@ -14,7 +14,7 @@ import yaml
 
 from slotcar_lab.client import LabProcess
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments.bench import Bench, Slot, Udp
+from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
@@ -78,17 +78,17 @@ def measure(bench: Bench) -> Findings:
     started = [receiving]
     try:
         pid = json.loads(receiving.wait_reported("\n", READY_S).splitlines()[0])["pid"]
-        since = bench.clock.now() + times.lead_s
+        since = int(bench.clock.now()) + times.lead_s
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
         configuration = bench.configuration((cores.start + network.end) / 2)
-        bench.wait_until(since)
-        started.append(bench.lab.start_python("sender", SCRIPT, "send", ADDRESS, str(PORT), str(PACED_BPS)))
-        bench.wait_until(since + times.congested - 1.0)
+        sending = ("send", ADDRESS, str(PORT), str(PACED_BPS), f"{since + offset_s:.6f}")
+        loading = ("load", str(LOAD), f"{since + times.load + offset_s:.6f}")
+        for node, arguments in (("sender", sending), ("receiver", loading)):
+            started.append(bench.lab.start_python(node, SCRIPT, *arguments))
+            started[-1].wait_reported("\n", READY_S)
+        bench.wait_until(since + times.congested - START_S)
         competing = bench.udp(COMPETING, since + times.end)
-        bench.wait_until(since + times.load)
-        started.append(bench.lab.start_python("receiver", SCRIPT, "load", str(LOAD)))
-        started[-1].wait_reported("\n", READY_S)
         bench.wait_until(since + times.end)
         competing.wait(30.0)
         samples = _samples(receiving, offset_s)

@@ -1,8 +1,8 @@
 """One end of Figure 6's flow, or load on its receiver's cores. Standard library only: runs with the node's python3.
 
-    ends.py receive ADDRESS PORT NS_PER_BYTE   works so long, in time of a core, on each byte that it takes
-    ends.py send ADDRESS PORT RATE_BPS         sends all the time, paced by the kernel
-    ends.py load COUNT                         so many processes that never rest, for each core
+    ends.py receive ADDRESS PORT NS_PER_BYTE    works so long, in time of a core, on each byte that it takes
+    ends.py send ADDRESS PORT RATE_BPS BEGIN    sends from then on, seconds since the epoch, paced by the kernel
+    ends.py load COUNT BEGIN                    so many processes for each core that never rest from then on
 
 Each says what it is in a first line of JSON; the receiver then says each half second how much it has worked off.
 """
@@ -50,31 +50,42 @@ def receive(address: str, port: int, ns_per_byte: int) -> None:
                 due = now + SAY_S
 
 
-def send(address: str, port: int, rate_bps: int) -> None:
+def send(address: str, port: int, rate_bps: int, begin: float) -> None:
+    say(pid=os.getpid())
     with socket.socket() as connected:
         connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, rate_bps // 8)
         # Ahead of the load: it is the receiver's core that is short.
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        wait_until(begin)
         connected.connect((address, port))
-        say(pid=os.getpid())
         data = bytes(65_536)
         while True:
             connected.send(data)
 
 
-def load(count: int) -> None:
+def load(count: int, begin: float) -> None:
+    say(pid=os.getpid())
+    wait_until(begin)
     for _ in range(count * (os.cpu_count() or 1) - 1):
         if os.fork() == 0:
             break
-    else:
-        say(pid=os.getpid())
     while True:
         hashlib.sha256(b"busy").digest()
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "load":
-        load(int(sys.argv[2]))
+def wait_until(at: float) -> None:
+    time.sleep(max(0.0, at - time.time()))
+
+
+def main(role: str, *arguments: str) -> None:
+    if role == "load":
+        load(int(arguments[0]), float(arguments[1]))
+    elif role == "send":
+        send(arguments[0], int(arguments[1]), int(arguments[2]), float(arguments[3]))
     else:
-        {"receive": receive, "send": send}[sys.argv[1]](sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        receive(arguments[0], int(arguments[1]), int(arguments[2]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -31,7 +31,9 @@ RTT_MS = 100
 HOPS_MS, SEGMENT_BYTES = 10, 1_448
 FIXED_SEGMENTS = COMMITTED_BPS * (RTT_MS + HOPS_MS) // 8_000 // SEGMENT_BYTES
 RUN_S, SETTLE_S, SMOKE_S = 14.0, 3.0, 8.0
-READY_S = 60.0
+READY_S = 300.0
+#: After its time: for a run to end by itself, and at most.
+OVER_S, PATIENCE_S = 1.0, 60.0
 #: Of acknowledgements, at the sink: the round trip is what TCP and the window's rule see.
 DELAY = ("tc", "qdisc", "replace", "dev", "eth1")
 
@@ -114,23 +116,25 @@ def measure(bench: Bench) -> Findings:
 
 
 def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
-    duration_s = SMOKE_S if bench.smoke else RUN_S
+    duration_s = SETTLE_S + (SMOKE_S if bench.smoke else RUN_S)
+    arguments = (folder, method, str(COMMITTED_BPS), str(IN_PROFILE), str(duration_s))
     background = None
-    if load > 0:
-        rate_bps = int(load * LINK_BPS * PAYLOAD_BYTES / LINE_BYTES)
-        flow = Udp("source-b", "sink-b", 6001, rate_bps, PAYLOAD_BYTES)
-        background = bench.udp_for(flow, duration_s + SETTLE_S + READY_S)
-    arguments = (folder, method, str(COMMITTED_BPS), str(IN_PROFILE), str(duration_s + SETTLE_S))
     with _window(bench.lab, FIXED_SEGMENTS if method == "fixed" else None):
-        sender = bench.lab.popen(SOURCE, _python(bench.lab, "send", *arguments))
-        if sender.wait(READY_S + duration_s):
-            raise LabError(f"{method} at a load of {load:.0%}: {sender.stderr.strip()[-500:]}")
-    documents = [json.loads(line) for line in sender.stdout.splitlines()]
+        sender = bench.lab.popen(SOURCE, _python(bench.lab, "send", *arguments), stdin=True)
+        sender.wait_reported("ready", READY_S)
+        if load > 0:
+            rate_bps = int(load * LINK_BPS * PAYLOAD_BYTES / LINE_BYTES)
+            background = bench.udp_for(Udp("source-b", "sink-b", 6001, rate_bps, PAYLOAD_BYTES), duration_s + OVER_S)
+        begin = bench.next_begin()
+        sender.write(f"{begin:.6f}\n".encode())
+        bench.wait_until(begin + duration_s + OVER_S)
+        bench.wait_ended(sender, PATIENCE_S)
+    documents = [json.loads(line) for line in sender.stdout.splitlines() if line.startswith("{")]
     inside = [one for one in documents if "bytes" in one and one["bytes"] > 0]
     began = inside[0]["at"]
     steady = [one for one in inside if one["at"] >= began + SETTLE_S]
     if background is not None:
-        bench.doubt_senders([background], began + SETTLE_S, began + duration_s)
+        bench.doubt_senders([background], began + SETTLE_S, began + duration_s - SETTLE_S)
         background.stop()
     if len(steady) < 4:
         raise LabError(f"{method} at a load of {load:.0%} said too little: {len(steady)} times")

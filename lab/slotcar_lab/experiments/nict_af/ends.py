@@ -3,9 +3,9 @@
     ends.py serve FOLDER ADDRESS PORT
     ends.py send FOLDER METHOD RATE_BPS DSCP SECONDS
 
-`send` prints a line of JSON each half second: TCP's payload that is acknowledged, and segments sent again. METHOD is
-`proposed` (the mover as it is), or `fixed` and `newreno`: the kernel's Reno without pacing, whose window the route may
-bound.
+`send` says `ready`, reads from standard input when to begin (seconds since the epoch), and prints a line of JSON each half
+second: TCP's payload that is acknowledged, and segments sent again. METHOD is `proposed` (the mover as it is), or `fixed`
+and `newreno`: the kernel's Reno without pacing, whose window the route may bound.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ def send(folder: Path, method: str, rate_bps: int, dscp: int, seconds: float) ->
         return control
 
     setattr(sending, "prepare", prepared)  # noqa: B010 - the methods to compare with are no part of the mover
+    print("ready", flush=True)
+    time.sleep(max(0.0, float(sys.stdin.readline()) - time.time()))
     threading.Thread(target=report, args=(lanes,), daemon=True).start()
     threading.Timer(seconds, lambda: job.stop(Stopped("the run is over"))).start()
     try:

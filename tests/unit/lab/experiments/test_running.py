@@ -27,11 +27,9 @@ class Labs:
         self.brought_up: list[Path] = []
 
     @contextlib.contextmanager
-    def bench(
-        self, inventory: Path, state_dir: Path, say: object, *, smoke: bool, virtual_time: bool
-    ) -> Iterator[Any]:
+    def bench(self, inventory: Path, state_dir: Path, say: object, *, smoke: bool, real_time: bool) -> Iterator[Any]:
         assert state_dir.is_dir()
-        assert not virtual_time
+        assert not real_time
         self.brought_up.append(inventory)
         yield SimpleNamespace(inventory=inventory, clear=lambda: None)
 
