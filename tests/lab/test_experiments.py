@@ -11,12 +11,12 @@ import pytest
 from slotcar_lab import control
 from slotcar_lab.experiments import emerge_1, emerge_3, emerge_4
 from slotcar_lab.experiments.bench import Bench, bench
-from slotcar_lab.experiments.model import Result
+from slotcar_lab.experiments.experiment import Experiment
+from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
-from tests.lab.repeated import shown
 
-#: Their figures are of real traffic in real time, which a busy machine changes.
+#: A lab with its controller takes minutes of a processor.
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
@@ -30,6 +30,15 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as started:
             yield started
     assert not list(Path(os.fspath(state_dir)).glob("lab/lab.json")), "the lab is gone"
+
+
+def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
+    """A run in which these figures hold."""
+    result = experiment.run(ready)
+    verdicts = {row.figure: row.verdict for row in result.rows if row.figure in figures}
+    assert verdicts.keys() == set(figures)
+    assert set(verdicts.values()) <= {Verdict.AS_THE_PAPER, Verdict.AS_PROMISED}, "\n".join(map(str, result.rows))
+    return result
 
 
 def configured(result: Result) -> str:

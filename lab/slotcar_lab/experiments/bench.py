@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import psutil
 import yaml
@@ -35,7 +35,6 @@ from slotcar_lab.requirements import Backend
 from slotcar_lab.virtual.conductor import Conductor
 from slotcar_lab.virtual.guest_time import GuestTime, guest_time
 
-T = TypeVar("T")
 READY_S = 600.0
 #: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
 STAGE_LEAD = "300 s"
@@ -44,7 +43,7 @@ REFUSED = 3
 START_S = 3.0
 #: How soon a short run's first slot starts, seconds after it was asked for.
 SMOKE_LEAD_S = 32
-#: Left out at a slot's start: an emulated router that forwards at its limit takes its step up to 3 s late.
+#: Left out at a slot's start: routers take their step within a second, and queues that were filled before it drain.
 SLOT_SETTLE_S = 3.5
 #: How long before a slot's end its routers are asked how late they began it.
 WATCH_S = 0.4
@@ -52,10 +51,7 @@ WATCH_S = 0.4
 ASK_S = 0.5
 #: After the lab's time has run, for a command's end to be told.
 LOOK_S = 1.0
-#: In no more slots it is tried to show what a load adds to a delay.
-MOST_SLOTS = 4
 STARTS = re.compile(r"now \+ (\d+) s")
-RESERVATION_NAMES = re.compile(r"(?<=\bname: )[a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +96,20 @@ class Bench:
     #: The lab's, let run for the controller where it is virtual.
     clock: Clock = MACHINE
     by: GuestTime | None = None
-    #: Why figures of this run may show nothing of the routers.
-    doubts: list[str] = field(default_factory=list)
     #: Asked at each of the lab's half seconds for as long as `following` says.
     _followers: list[Callable[[], None]] = field(default_factory=list)
     _flows: list[traffic.Flow] = field(default_factory=list)
     _concerned: list[str] = field(default_factory=list)
 
-    def reserve(self, file: Path, repeat: int = 0) -> dict[str, Slot]:
+    def reserve(self, file: Path) -> dict[str, Slot]:
         """Applies a file of reservations; gives each one's window by its name in the file.
-
-        Args:
-            repeat: above 0, reservations of the same kind under other names, which start as soon as can be.
 
         Raises:
             LabError: something in it is refused.
         """
-        applied = _sooner(file, self.state_dir, repeat) if self.smoke or repeat else file
+        applied = _sooner(file, self.state_dir) if self.smoke else file
         self.controller.slotcar("apply", str(applied), "--yes")
-        names = {f"{one['name']}{_suffix(repeat)}" for one in yaml.safe_load(file.read_text())["reservations"]}
+        names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
             reservation = entry["reservation"]
@@ -126,7 +117,7 @@ class Bench:
                 continue
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
-            name = reservation["name"].removesuffix(_suffix(repeat))
+            name = reservation["name"]
             slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
         return slots
 
@@ -179,21 +170,27 @@ class Bench:
         return done.stdout.strip() if done.returncode == REFUSED else ""
 
     def arm(self, slot: Slot, before: float) -> None:
-        """Waits until the routers of a slot's path hold what they are to do; notes it where that is not so in time.
+        """Waits until the routers of a slot's path hold what they are to do.
 
         Args:
             before: when traffic must begin, seconds since the epoch.
+
+        Raises:
+            LabError: they do not in time.
         """
         now, then = self.configuration(slot.start - 1.0), self.configuration(slot.start)
         self._concerned = [name for name, lines in then.items() if now[name] != lines]
-        if self.controller.wait_armed(self._concerned, before, self.clock):
-            self.say(f"{', '.join(self._concerned)} hold what they are to do, {before - self.clock.now():.0f} s ahead")
-        else:
-            self.doubts.append("not every router was armed before the traffic began")
+        if not self.controller.wait_armed(self._concerned, before, self.clock):
+            raise LabError(f"not all of {', '.join(self._concerned)} were armed before the traffic was to begin")
+        self.say(f"{', '.join(self._concerned)} hold what they are to do, {before - self.clock.now():.0f} s ahead")
 
     def watch(self, slots: Sequence[Slot]) -> None:
-        """Waits until nearly the end of each slot in turn; notes which routers had begun it so late, by their own account,
-        that what was measured in it is another configuration's. An emulated router that is congested may."""
+        """Waits until nearly the end of each slot in turn.
+
+        Raises:
+            LabError: a router had begun it so late, by its own account, that what was measured in it is another
+                configuration's.
+        """
         for slot in sorted(slots, key=lambda one: one.end):
             self.wait_until(slot.end - WATCH_S)
             lag_by_router_cs = lags_cs(self.lab, self._concerned)
@@ -201,7 +198,7 @@ class Bench:
                 lag = lag_by_router_cs.get(name)
                 if lag is None or lag > 100 * SLOT_SETTLE_S:
                     late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
-                    self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")
+                    raise LabError(f"{name} began {slot.name} {late}")
 
     def settle(self) -> None:
         """Waits until every router has what is wanted now.
@@ -292,25 +289,6 @@ class Bench:
         self._flows.append(started)
         return started
 
-    def until_shown(self, first: T, again: Callable[[int], T], shown: Callable[[Sequence[T]], bool]) -> list[T]:
-        """What was measured in one slot, and in others like it until all of it together shows what it is to show.
-
-        Args:
-            again: measures in another slot, of this number. A slot in which the machine was too busy is left out.
-        """
-        in_slots = [first]
-        for number in range(1, MOST_SLOTS):
-            if self.smoke or self.doubts or shown(in_slots):
-                break
-            self.say(f"once more: {len(in_slots)} slots do not show what the load adds")
-            one = again(number)
-            if self.doubts:
-                self.say(f"left out: {'; '.join(self.doubts)}")
-                self.doubts.clear()
-            else:
-                in_slots.append(one)
-        return in_slots
-
     def stop(self) -> None:
         """Ends every flow that still runs, and their connections; what they counted stays readable."""
         for flow in self._flows:
@@ -327,14 +305,16 @@ class Bench:
         capture.sent = tuple(packet for one in leaving for packet in one.packets())
         capture.received = tuple(packet for one in arriving for packet in one.packets())
 
-    def doubt_senders(self, flows: Sequence[traffic.Flow], start: float, end: float, part: float = 0.9) -> None:
-        """Notes which senders did not send what they were to send between two instants: the machine was too busy."""
+    def demand_sent(self, flows: Sequence[traffic.Flow], start: float, end: float, part: float = 0.97) -> None:
+        """
+        Raises:
+            LabError: a sender did not send what it was to send between two instants: its figures are not the routers'.
+        """
         for flow in flows:
             mean_bps = traffic.mean_bps(s for s in flow.sent() if start + s.interval_s <= s.ended_at <= end)
             if mean_bps < part * flow.offered_bps:
-                self.doubts.append(
-                    f"{flow.source} sent {mean_bps / 1e6:.2f} of {flow.offered_bps / 1e6:.2f} Mb/s to port {flow.port}"
-                )
+                sent = f"{mean_bps / 1e6:.2f} of {flow.offered_bps / 1e6:.2f} Mb/s"
+                raise LabError(f"{flow.source} sent {sent} to port {flow.port}")
 
 
 @dataclass(slots=True)
@@ -401,16 +381,10 @@ def _over(entry: dict[str, Any], at: float) -> bool:
     return all(datetime.fromisoformat(window["end"]).timestamp() <= at for window in entry["reservation"]["windows"])
 
 
-def _sooner(file: Path, folder: Path, repeat: int = 0) -> Path:
+def _sooner(file: Path, folder: Path) -> Path:
     """The same reservations, the first of which starts as soon as short stages and their arming let it."""
     text = file.read_text()
     earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
-    copy = folder / f"{file.stem}{_suffix(repeat)}{file.suffix}"
-    text = STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text)
-    copy.write_text(RESERVATION_NAMES.sub(lambda name: name[0] + _suffix(repeat), text))
+    copy = folder / file.name
+    copy.write_text(STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text))
     return copy
-
-
-def _suffix(repeat: int) -> str:
-    """What the names of reservations that are made again end with."""
-    return f"-again-{repeat}" if repeat else ""

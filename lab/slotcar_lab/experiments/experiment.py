@@ -70,16 +70,15 @@ class Experiment:
         """
         assert self.measure is not None
         began_at, began = datetime.now(UTC), time.monotonic()
-        ready.doubts.clear()
         try:
             measured = self.measure(ready)
         finally:
             ready.stop()
-        return self._result(measured, began_at, began, tuple(ready.doubts))
+        return self._result(measured, began_at, began)
 
-    def _result(self, measured: Findings, began_at: datetime, began: float, doubts: tuple[str, ...] = ()) -> Result:
+    def _result(self, measured: Findings, began_at: datetime, began: float) -> Result:
         differs = any(row.verdict is Verdict.DIFFERS for row in measured.rows)
-        words = [measured.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
+        words = [measured.explanation, self.explain if differs else ""]
         return Result(
             name=self.name,
             title=self.title,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from slotcar_lab.experiments.added import Added
-
 
 class Verdict(StrEnum):
     """What a row's rule says of the figure that was measured."""
@@ -17,7 +15,7 @@ class Verdict(StrEnum):
     #: The paper did not try it, or did not achieve it: the rule is what Slotcar promises.
     AS_PROMISED = "as promised"
     DIFFERS = "differs"
-    #: The machine was too slow to say.
+    #: Nothing was measured.
     NOT_SHOWN = "not shown"
 
 
@@ -49,7 +47,6 @@ class Rule:
     Attributes:
         holds: takes ours and the figure of the same run that it is held against (0 where there is none).
         promise: whether the rule is Slotcar's own, of what the paper did not try or did not achieve.
-        margin: of a delay that a load adds, in ms: ours may be so much, and is known well where it is known more exactly.
     """
 
     figure: str
@@ -58,32 +55,15 @@ class Rule:
     words: str
     holds: Callable[[float, float], bool]
     promise: bool = False
-    margin: float = 0.0
 
-    def shown_by(self, added: Added | None) -> bool:
-        """Whether what the load adds is known well enough to judge by it: more exactly than the margin, or so that the rule
-        says the same of everything between the interval's ends."""
-        if added is None:
-            return False
-        return added.width < self.margin or self.holds(added.low, 0.0) == self.holds(added.high, 0.0)
-
-    def judge_added(self, difference: Added | None, *, fit: bool = True, note: str = "") -> Row:
-        """The row with what a load added; not shown where it is not known well enough."""
-        notes = [note] if note else []
-        notes += [str(difference)] if difference is not None else []
-        ours = None if difference is None else difference.value
-        return self.judge(ours, fit=fit and self.shown_by(difference), note="; ".join(notes))
-
-    def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
+    def judge(self, ours: float | None, beside: float | None = 0.0, *, note: str = "") -> Row:
         """The row with what was measured.
 
         Args:
             ours: the figure, in the rule's unit; None where nothing was measured.
             beside: what `words` compare it with, likewise.
-            fit: whether the machine sent and carried what the experiment asked of it. Where it did not, a figure
-                shows nothing of the routers, whichever way it lies.
         """
-        if ours is None or beside is None or not fit:
+        if ours is None or beside is None:
             verdict = Verdict.NOT_SHOWN
         else:
             good = Verdict.AS_PROMISED if self.promise else Verdict.AS_THE_PAPER

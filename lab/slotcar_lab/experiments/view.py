@@ -27,7 +27,7 @@ MEANINGS = {
     Verdict.AS_THE_PAPER: "our figure obeys the row's rule, which was written down before the run",
     Verdict.AS_PROMISED: "the paper did not try this, or did not achieve it; our figure obeys what Slotcar promises",
     Verdict.DIFFERS: "our figure breaks the rule; the section says why",
-    Verdict.NOT_SHOWN: "nothing was measured, or the machine did not carry what was asked: it says nothing of routers",
+    Verdict.NOT_SHOWN: "nothing was measured: it says nothing of routers",
 }
 FOLDER = "plots"
 

@@ -51,10 +51,11 @@ class Conductor:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             controller = self.controller()
-            newest = controller.newest_event()  # asked first: what it has seen since is more
-            at_rest = read_idle(self.folder, controller.pid)
-            if at_rest is not None and at_rest.last_event >= newest and at_rest.until > self.now():
-                return at_rest
+            if read_idle(self.folder, controller.pid) is not None:  # else it need not be asked, which is work for it
+                newest = controller.newest_event()  # before it is looked at again: what it has seen since is more
+                at_rest = read_idle(self.folder, controller.pid)
+                if at_rest is not None and at_rest.last_event >= newest and at_rest.until > self.now():
+                    return at_rest
             if time.monotonic() > deadline:
                 raise LabError(f"the controller does not come to rest: {controller.get('/v1/controller')}")
             time.sleep(LOOK_S)

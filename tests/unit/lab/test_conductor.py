@@ -43,17 +43,22 @@ class World:
 
     def __init__(self, folder: Path, turns: list[idle.Idle | None]) -> None:
         self.guest, self.turns, self.newest = Guest(), turns, 7
+        self.asked = 0
         self._folder = folder
-        self.conductor = Conductor(self.guest, lambda: self, folder)  # type: ignore[arg-type,return-value]
+        self.conductor = Conductor(self.guest, self.look, folder)  # type: ignore[arg-type]
 
     pid = PID
 
-    def newest_event(self) -> int:
+    def look(self) -> World:
         turn = self.turns.pop(0) if self.turns else None
         file = self._folder / str(PID)
         file.unlink(missing_ok=True)
         if turn is not None:
             file.write_text(f"[{turn.last_event}, {turn.until}]")
+        return self
+
+    def newest_event(self) -> int:
+        self.asked += 1
         return self.newest
 
     def get(self, _: str) -> object:
@@ -75,6 +80,7 @@ def test_time_is_held_while_the_controller_is_at_work(tmp_path: Path) -> None:
     world = World(tmp_path, [None, None, idle.Idle(7, 130.0)])
     world.conductor.wait_until(110.0)
     assert world.turns == []
+    assert world.asked == 1, "who is at work is not given more of it"
     assert world.guest.grants == [110.0]
 
 

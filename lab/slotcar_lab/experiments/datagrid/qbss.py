@@ -51,12 +51,11 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     others = [mean_mbps(flow, *together) or 0.0 for flow in best]
     returned = mean_mbps(qbss, ran.ended + RETURN_S, ran.end)
     note = "" if count == 1 else "each " + ", ".join(f"{one:.1f}" for one in others) + " Mb/s"
-    fit = not bench.doubts
     rows = (
-        ALONE.judge(_part(alone), fit=fit),
-        SHRUNK.judge(_part(shrunk), fit=fit),
-        ALLOCATED.judge(_part(sum(others)), _part(alone), fit=fit, note=note),
-        RETURNED.judge(_part(returned), fit=fit),
+        ALONE.judge(_part(alone)),
+        SHRUNK.judge(_part(shrunk)),
+        ALLOCATED.judge(_part(sum(others)), _part(alone), note=note),
+        RETURNED.judge(_part(returned)),
     )
     title = f"QBSS and {count} best-effort TCP stream{'s' if count > 1 else ''}"
     marks = ((ran.first, "best effort comes"), (ran.ended, "best effort goes"))

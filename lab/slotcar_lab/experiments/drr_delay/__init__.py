@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
-from slotcar_lab.experiments.added import Added, Pair
+from slotcar_lab.experiments.added import Pair
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
@@ -36,7 +34,6 @@ FALLS = Rule(
     "ms, 95th percentile",
     "at most 2 ms",
     lambda ours, _: ours <= 2,
-    margin=2,
 )
 VARIES = Rule(
     "what the load adds to IPDV at weight x 4, less at the weight itself",
@@ -44,7 +41,6 @@ VARIES = Rule(
     "ms, mean |IPDV|",
     "at most 1 ms",
     lambda ours, _: ours <= 1,
-    margin=1,
 )
 STRICT = Rule(
     "what the load adds to delay under strict priority, less under the best weight",
@@ -52,7 +48,6 @@ STRICT = Rule(
     "ms, 95th percentile",
     "at most 2 ms",
     lambda ours, _: ours <= 2,
-    margin=2,
 )
 STRICT_IPDV = Rule(
     "what the load adds to IPDV under strict priority, less under the best weight",
@@ -60,7 +55,6 @@ STRICT_IPDV = Rule(
     "ms, mean |IPDV|",
     "at most 1 ms",
     lambda ours, _: ours <= 1,
-    margin=1,
 )
 GUARANTEED = Rule(
     "loss at factor 1",
@@ -88,71 +82,43 @@ class Ran:
 
 
 def measure(bench: Bench) -> Findings:
-    weighted = _until_shown(bench, HERE / "reservations.yml", _by_weight)
-    falls, varies = _by_weight(weighted)
+    weighted = _run(bench, HERE / "reservations.yml")
     bench.switch(PRIORITY)
-    priority = _until_shown(bench, HERE / "priority.yml", lambda ran: _by_priority(ran, weighted))
-    strict, strict_ipdv = _by_priority(priority, weighted)
-    streams = {name: pair.loaded for ran in (weighted[0], priority[0]) for name, pair in ran.pairs.items()}
-    fit = not bench.doubts
+    priority = _run(bench, HERE / "priority.yml")
+    streams = {name: pair.loaded for ran in (weighted, priority) for name, pair in ran.pairs.items()}
     high = {name: figures.percentile_ms(stream, 95) for name, stream in streams.items()}
     jitter = {name: figures.jitter_ms(stream) for name, stream in streams.items()}
     others = ("premium", "priority")
     rows = (
-        NEEDED.judge(figures.median_ms(weighted[0].before), fit=fit),
-        GUARANTEED.judge(figures.loss_percent(streams["factor-1"]), fit=fit),
-        FALLS.judge_added(falls, fit=fit, note=_note(high, FACTORS)),
-        VARIES.judge_added(varies, fit=fit, note=_note(jitter, FACTORS)),
-        STRICT.judge_added(strict, fit=fit, note=_note(high, others)),
-        STRICT_IPDV.judge_added(strict_ipdv, fit=fit, note=_note(jitter, others)),
+        NEEDED.judge(figures.median_ms(weighted.before)),
+        GUARANTEED.judge(figures.loss_percent(streams["factor-1"])),
+        FALLS.judge(_by_weight(weighted, added.HIGH), note=_note(high, FACTORS)),
+        VARIES.judge(_by_weight(weighted, added.MEAN_IPDV), note=_note(jitter, FACTORS)),
+        STRICT.judge(_by_priority(priority, weighted, added.HIGH), note=_note(high, others)),
+        STRICT_IPDV.judge(_by_priority(priority, weighted, added.MEAN_IPDV), note=_note(jitter, others)),
     )
-    own = {f"{name} (strict priority)": lines for name, lines in priority[0].configuration.items()}
-    return Findings(rows, _plots(streams), weighted[0].configuration | own)
+    own = {f"{name} (strict priority)": lines for name, lines in priority.configuration.items()}
+    return Findings(rows, _plots(streams), weighted.configuration | own)
 
 
-def _by_weight(ran: Sequence[Ran]) -> tuple[Added | None, Added | None]:
-    """Of delay and of IPDV: what the load adds at weight x 4, less what it adds at the weight itself."""
-    four, one = _pairs(ran, "factor-4"), _pairs(ran, "factor-1")
-    return added.added(four, added.HIGH, one), added.added(four, added.MEAN_IPDV, one)
+def _by_weight(ran: Ran, figure: added.Figure) -> float | None:
+    """What the load adds at weight x 4, less what it adds at the weight itself."""
+    return _less(added.added(ran.pairs["factor-4"], figure), added.added(ran.pairs["factor-1"], figure))
 
 
-def _by_priority(ran: Sequence[Ran], weighted: Sequence[Ran]) -> tuple[Added | None, Added | None]:
-    """Of delay and of IPDV: what the load adds under strict priority, less the least that it adds under a weight."""
-    pairs = _pairs(ran, "priority")
-    return (
-        added.added(pairs, added.HIGH, _best(weighted, added.HIGH)),
-        added.added(pairs, added.MEAN_IPDV, _best(weighted, added.MEAN_IPDV)),
-    )
+def _by_priority(ran: Ran, weighted: Ran, figure: added.Figure) -> float | None:
+    """What the load adds under strict priority, less the least that it adds under a weight."""
+    by_weight = [added.added(weighted.pairs[name], figure) for name in FACTORS]
+    least = min((one for one in by_weight if one is not None), default=None)
+    return _less(added.added(ran.pairs["priority"], figure), least)
 
 
-def _best(ran: Sequence[Ran], figure: added.Figure) -> list[Pair]:
-    """The slots under that weight to which the load adds least."""
-
-    def least(pairs: Sequence[Pair]) -> float:
-        by_load = added.added(pairs, figure)
-        return inf if by_load is None else by_load.value
-
-    return min((_pairs(ran, name) for name in FACTORS), key=least)
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
 
 
-def _pairs(ran: Sequence[Ran], name: str) -> list[Pair]:
-    return [one.pairs[name] for one in ran]
-
-
-def _until_shown(
-    bench: Bench, file: Path, differences: Callable[[Sequence[Ran]], tuple[Added | None, Added | None]]
-) -> list[Ran]:
-    """The slots of the file, again until both differences are known more exactly than their rules' margins."""
-    rules = (FALLS, VARIES)  # the margins under strict priority are the same
-
-    def shown(ran: Sequence[Ran]) -> bool:
-        return all(rule.shown_by(added) for rule, added in zip(rules, differences(ran), strict=True))
-
-    return bench.until_shown(_run(bench, file), lambda number: _run(bench, file, number), shown)
-
-
-def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
-    slots = sorted(bench.reserve(file, repeat).values(), key=lambda slot: slot.start)
+def _run(bench: Bench, file: Path) -> Ran:
+    slots = sorted(bench.reserve(file).values(), key=lambda slot: slot.start)
     first, end = slots[0].start, slots[-1].end
     bench.arm(slots[0], first - CONGESTED_S - 3 * START_S)
     loaded, unloaded, sent = {}, {}, []
@@ -177,7 +143,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
             sent.append((less, less.started_at, slot.end))
         stream.wait(20.0)
     for flow, start, until in (*sent, (stream, began, end)):
-        bench.doubt_senders([flow], start, until)
+        bench.demand_sent([flow], start, until)
     whole = captured.stream(STREAM.port)
     pairs = {name: Pair(during(whole, loaded[name]), during(whole, unloaded[name])) for name in loaded}
     return Ran(pairs, during(whole, Phase("before", began + 1.5, first - 0.2)), configuration)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import figures
-from slotcar_lab.experiments.added import Added, Figure, Pair, added
+from slotcar_lab.experiments.added import Figure, Pair, added
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.figures import Phase, during
-from slotcar_lab.experiments.model import Curve, Plot, Rule
-from slotcar_lab.experiments.pacing import pause_doubt
+from slotcar_lab.experiments.model import Curve, Plot
 from slotcar_lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
@@ -24,10 +24,6 @@ SMOKE_ALONE_S, SMOKE_CONGESTED_S = 4.0, 5.0
 SHORT_SLOT_S = 8.0
 #: At the end of a slot, where what is beside the foreground fits the pipe: its start and what is measured.
 UNLOADED_S, SMOKE_UNLOADED_S = 12.0, 8.0
-#: A background that sent less of what it was to send may not have filled the pipe.
-FULL = 0.95
-#: What precedes a slot that is there for another comparison only.
-REPEAT_ALONE_S, REPEAT_CONGESTED_S = 1.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +36,13 @@ class Staged:
     reserved: Phase
     whole: Phase
     configuration: dict[str, tuple[str, ...]]
-    fit: bool
     unloaded: Phase | None = None
 
-    def pair(self, port: int) -> Pair:
-        """A stream in the slot, with a full pipe and without one."""
+    def added_ms(self, port: int, figure: Figure) -> float | None:
+        """What a full pipe adds to a stream's delay in the slot, ms; None where it was never anything but full."""
         stream = self.streams[port]
-        return Pair(during(stream, self.reserved), during(stream, self.unloaded) if self.unloaded else ())
+        unloaded = during(stream, self.unloaded) if self.unloaded else ()
+        return added(Pair(during(stream, self.reserved), unloaded), figure)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -67,22 +63,21 @@ def run(
     congested_s: float = CONGESTED_S,
     *,
     fits: Udp | None = None,
-    repeat: int = 0,
 ) -> Staged:
     """Reserves, arms, and sends through all three stages; the file's one reservation is the foreground's.
 
     Args:
         fits: what takes the background's place at the slot's end, and leaves room in the pipe.
-        repeat: above 0, only what the slot itself needs, with another reservation of the same kind.
+
+    Raises:
+        LabError: a sender did not send what it was to, or a router was late.
     """
-    (slot,) = bench.reserve(file, repeat).values()
+    (slot,) = bench.reserve(file).values()
     unloaded_s = UNLOADED_S if fits else 0.0
     end = slot.end
     if bench.smoke:
         alone_s, congested_s, unloaded_s = SMOKE_ALONE_S, SMOKE_CONGESTED_S, min(unloaded_s, SMOKE_UNLOADED_S)
         end = min(slot.end, slot.start + SHORT_SLOT_S + unloaded_s)
-    if repeat:
-        alone_s, congested_s = REPEAT_ALONE_S, REPEAT_CONGESTED_S
     full_until = end - unloaded_s
     bench.arm(slot, slot.start - alone_s - congested_s - 2 * START_S)
     ports = sorted({foreground.port, *(flow.port for flow in background)})
@@ -102,48 +97,23 @@ def run(
         bench.wait_until(end + 0.5)
         for flow in (first, *others, *less):
             flow.wait(15.0)
-    bench.doubt_senders([first], began, end)
+    bench.demand_sent([first], began, end)
     alone_from, alone_until = first.started_at + SETTLE_S, began - START_S / 2
-    if (not repeat and alone_from > alone_until - LEAST_S) or began + SETTLE_S > slot.start - LEAST_S:
-        bench.doubts.append(f"the flows of {slot.name} began too late for a stage before its slot")
-    bench.doubt_senders(others, began, full_until, FULL)
+    if alone_from > alone_until - LEAST_S or began + SETTLE_S > slot.start - LEAST_S:
+        raise LabError(f"the flows of {slot.name} began too late for a stage before its slot")
+    bench.demand_sent(others, began, full_until)
     for flow in less:
-        bench.doubt_senders([flow], flow.started_at, end)
+        bench.demand_sent([flow], flow.started_at, end)
     streams = {port: captured.stream(port) for port in ports}
-    sending = Phase("asked", first.started_at + SETTLE_S, full_until - 0.2)
-    if doubt := pause_doubt(foreground.source, streams[foreground.port], sending, foreground.packets_ps):
-        bench.doubts.append(doubt)
     return Staged(
         streams=streams,
-        alone=Phase("alone", min(alone_from, alone_until - LEAST_S), alone_until),
-        congested=Phase("congested", min(began + SETTLE_S, slot.start - LEAST_S), slot.start - 0.2),
+        alone=Phase("alone", alone_from, alone_until),
+        congested=Phase("congested", began + SETTLE_S, slot.start - 0.2),
         reserved=Phase("reserved", slot.start + SLOT_SETTLE_S, full_until - 0.2),
         whole=Phase("whole", first.started_at, end),
         configuration=configuration,
-        fit=not bench.doubts,
         unloaded=Phase("not full", less[0].started_at + SETTLE_S, end - 0.2) if less else None,
     )
-
-
-def added_by_a_full_pipe(
-    bench: Bench,
-    file: Path,
-    foreground: Udp,
-    background: Sequence[Udp],
-    fits: Udp,
-    first: Staged,
-    wanted: Mapping[Rule, Figure],
-) -> dict[Rule, Added | None]:
-    """What a full pipe adds to the foreground's delay, by each rule's figure; of more slots until all can be judged."""
-
-    def again(number: int) -> Pair:
-        return run(bench, file, foreground, background, fits=fits, repeat=number).pair(foreground.port)
-
-    def shown(pairs: Sequence[Pair]) -> bool:
-        return all(rule.shown_by(added(pairs, figure)) for rule, figure in wanted.items())
-
-    pairs = bench.until_shown(first.pair(foreground.port), again, shown)
-    return {rule: added(pairs, figure) for rule, figure in wanted.items()}
 
 
 def plots(staged: Staged, names: dict[int, str], payload_bytes: int) -> tuple[Plot, ...]:

@@ -55,7 +55,6 @@ RESERVED = Rule(
     "ms, median",
     "at most 5 ms more than in the same slot where the pipe is not full",
     lambda ours, _: ours <= 5,
-    margin=5,
 )
 LOSSES = (
     Rule("packet loss, alone", "none to speak of", "%", "below 1 %", lambda ours, _: ours < 1),
@@ -72,22 +71,20 @@ LOSSES = (
 
 def measure(bench: Bench) -> Findings:
     staged = stages.run(bench, HERE / "reservations.yml", FOREGROUND, (BACKGROUND,), fits=FITS)
-    full = stages.added_by_a_full_pipe(
-        bench, HERE / "reservations.yml", FOREGROUND, (BACKGROUND,), FITS, staged, {RESERVED: added.MEDIAN}
-    )
     stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
     alone, congested, reserved = (figures.rate_mbps(stream, payload, phase) for phase in staged.phases)
     sent = figures.sent_mbps(stream, payload, staged.alone)
     delays = [figures.median_ms(during(stream, phase)) for phase in staged.phases]
     losses = [figures.loss_percent(during(stream, phase)) for phase in staged.phases]
     rows = [
-        rule.judge(ours, beside, fit=staged.fit)
+        rule.judge(ours, beside)
         for rule, ours, beside in zip(RATES, (alone, congested, reserved), (sent, alone, alone), strict=True)
     ]
     note = "" if delays[0] is None else f"alone {delays[0]:.1f} ms"
-    rows.append(CONGESTED.judge(delays[1], delays[0], fit=staged.fit, note=note))
-    rows.append(RESERVED.judge_added(full[RESERVED], fit=staged.fit, note=f"{note}, reserved {delays[2] or 0:.1f} ms"))
-    rows += [rule.judge(ours, losses[1], fit=staged.fit) for rule, ours in zip(LOSSES, losses, strict=True)]
+    rows.append(CONGESTED.judge(delays[1], delays[0], note=note))
+    full = staged.added_ms(FOREGROUND.port, added.MEDIAN)
+    rows.append(RESERVED.judge(full, note=f"{note}, reserved {delays[2] or 0:.1f} ms"))
+    rows += [rule.judge(ours, losses[1]) for rule, ours in zip(LOSSES, losses, strict=True)]
     names = {FOREGROUND.port: "foreground", BACKGROUND.port: "background"}
     return Findings(tuple(rows), stages.plots(staged, names, payload), staged.configuration)
 

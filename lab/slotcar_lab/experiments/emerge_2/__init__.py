@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
-from slotcar_lab.experiments.added import Added
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.emerge import RESIDUE, stages
 from slotcar_lab.experiments.emerge.stages import Staged
@@ -75,7 +74,6 @@ STRICT_DELAY = Rule(
     "at most 5 ms more than in the same slot where the pipe is not full",
     lambda ours, _: ours <= 5,
     promise=True,
-    margin=5,
 )
 STRICT_LOSS = Rule(
     "packet loss, strict priority within what is admitted",
@@ -94,11 +92,10 @@ def measure(bench: Bench) -> Findings:
     less = replace(FOREGROUND, rate_bps=STRICT_BPS)
     file = HERE / "strict.yml"
     strict = stages.run(bench, file, less, (BACKGROUND,), SHORT_ALONE_S, SHORT_CONGESTED_S, fits=FITS)
-    full = stages.added_by_a_full_pipe(bench, file, less, (BACKGROUND,), FITS, strict, {STRICT_DELAY: added.MEDIAN})
     rows = (
         REFUSED.judge(float(bool(refusal)), note=_reasons(refusal)),
         *_fair(fair),
-        *_strict(strict, full[STRICT_DELAY]),
+        *_strict(strict),
     )
     joined = fair.configuration | {f"{name} (strict priority)": ls for name, ls in strict.configuration.items()}
     return Findings(
@@ -113,20 +110,20 @@ def _reasons(refusal: str) -> str:
 
 
 def _fair(staged: Staged) -> tuple[Row, ...]:
-    stream, payload, fit = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes, staged.fit
+    stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
     rates = [figures.rate_mbps(stream, payload, phase) for phase in staged.phases]
     delays = [figures.median_ms(during(stream, phase)) for phase in staged.phases]
     losses = [figures.loss_percent(during(stream, phase)) for phase in staged.phases]
     return (
-        CONGESTED.judge(delays[1], delays[0], fit=fit, note=f"alone {delays[0] or 0:.1f} ms"),
-        FAIR_RATE.judge(rates[2], rates[0], fit=fit, note=f"alone {rates[0]:.2f}, congested {rates[1]:.2f} Mb/s"),
-        FAIR_DELAY.judge(delays[2], delays[0], fit=fit),
-        FAIR_LOSS.judge(losses[2], losses[0], fit=fit, note=f"congested {losses[1] or 0:.1f} %"),
+        CONGESTED.judge(delays[1], delays[0], note=f"alone {delays[0] or 0:.1f} ms"),
+        FAIR_RATE.judge(rates[2], rates[0], note=f"alone {rates[0]:.2f}, congested {rates[1]:.2f} Mb/s"),
+        FAIR_DELAY.judge(delays[2], delays[0]),
+        FAIR_LOSS.judge(losses[2], losses[0], note=f"congested {losses[1] or 0:.1f} %"),
     )
 
 
-def _strict(staged: Staged, full: Added | None) -> tuple[Row, ...]:
-    stream, payload, fit = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes, staged.fit
+def _strict(staged: Staged) -> tuple[Row, ...]:
+    stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
     alone, congested, reserved = (during(stream, phase) for phase in staged.phases)
     sent = figures.sent_mbps(stream, payload, staged.reserved)
     delays = ", ".join(
@@ -134,9 +131,9 @@ def _strict(staged: Staged, full: Added | None) -> tuple[Row, ...]:
         for name, part in (("alone", alone), ("congested", congested), ("reserved", reserved))
     )
     return (
-        STRICT_RATE.judge(figures.rate_mbps(stream, payload, staged.reserved), sent, fit=fit),
-        STRICT_DELAY.judge_added(full, fit=fit, note=f"{delays} ms"),
-        STRICT_LOSS.judge(figures.loss_percent(reserved), fit=fit),
+        STRICT_RATE.judge(figures.rate_mbps(stream, payload, staged.reserved), sent),
+        STRICT_DELAY.judge(staged.added_ms(FOREGROUND.port, added.MEDIAN), note=f"{delays} ms"),
+        STRICT_LOSS.judge(figures.loss_percent(reserved)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
+from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Captured, Slot, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
@@ -81,14 +82,11 @@ def measure(bench: Bench) -> Findings:
     mixes = [
         _mix(captured, slot, began, 5001 + 2 * n) for n, (slot, began) in enumerate(zip(slots, begins, strict=True))
     ]
-    fit = not bench.doubts
     bandwidth, latency = _least(mix.bandwidth for mix in mixes), _least(mix.latency for mix in mixes)
     rows = (
-        BANDWIDTH.judge(
-            bandwidth, fit=fit, note=_gains_and_losses((mix.label, mix.bandwidth) for mix in mixes) + " Mb/s"
-        ),
-        LATENCY.judge(latency, fit=fit, note=_gains_and_losses((mix.label, mix.latency) for mix in mixes) + " ms"),
-        RECOVERED.judge(100 * min(mix.recovered for mix in mixes), fit=fit),
+        BANDWIDTH.judge(bandwidth, note=_gains_and_losses((mix.label, mix.bandwidth) for mix in mixes) + " Mb/s"),
+        LATENCY.judge(latency, note=_gains_and_losses((mix.label, mix.latency) for mix in mixes) + " ms"),
+        RECOVERED.judge(100 * min(mix.recovered for mix in mixes)),
     )
     return Findings(rows, _plots(mixes), configuration)
 
@@ -106,9 +104,9 @@ def _send(bench: Bench, slot: Slot, port: int) -> float:
     bench.wait_until(slot.end + 0.5)
     for flow in flows:
         flow.wait(15.0)
-    bench.doubt_senders(flows, began, slot.end)
+    bench.demand_sent(flows, began, slot.end)
     if began + SETTLE_S > slot.start - LEAST_S:
-        bench.doubts.append(f"the flows of {slot.name} met no sooner than its slot")
+        raise LabError(f"the flows of {slot.name} met no sooner than its slot")
     bench.say(f"{slot.name} is measured, {bench.clock.now() - slot.end:.1f} s after its slot")
     return began
 
@@ -120,7 +118,7 @@ def _rates(slot: Slot) -> tuple[int, int]:
 
 def _mix(captured: Captured, slot: Slot, began: float, port: int) -> Mix:
     phases = (
-        Phase("congested", min(began + SETTLE_S, slot.start - LEAST_S), slot.start - 0.2),
+        Phase("congested", began + SETTLE_S, slot.start - 0.2),
         Phase("reserved", slot.start + SLOT_SETTLE_S, slot.end - 0.2),
     )
     streams = captured.stream(port), captured.stream(port + 1)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from slotcar.admission.arithmetic import BURST_FLOOR_BYTES, burst_bytes
-from slotcar.vocabulary import Protocol
-from slotcar_lab.experiments import figures, pacing
+from slotcar.admission.arithmetic import BURST_FLOOR_BYTES
+from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
-from slotcar_lab.experiments.pacing import Policed
 from slotcar_lab.metrics.model import Delay
 from slotcar_lab.traffic import UdpFlow
 
@@ -28,7 +26,7 @@ PAYLOAD_BYTES, PACKET_BYTES = 1_400, 1_428
 RTT_US = 400_000
 #: The background sends so much of the rate that it is told: a sender's timer is not the policer's.
 USED = 0.97
-#: It slows down so long before its rate falls, and goes on so long after it has risen: a busy emulated router is late.
+#: It slows down so long before its rate falls, and goes on so long after it has risen: routers are late by some of it.
 BEFORE_S, AFTER_S = 1.0, SLOT_SETTLE_S
 #: Around a planned reduction no packet may be lost in this time.
 REDUCTION_S = (-3.0, 6.0)
@@ -113,26 +111,15 @@ def measure(bench: Bench, course: Course) -> Findings:
             competing = bench.udp(course.competing, end)
             others = [_foreground(bench, flow, slots[name]) for name, flow in flows.items()]
             bench.wait_until(end + 0.5)
-        totals = [flow.wait(15.0) for flow in (first, *others)]
-        competing.wait(15.0)
+        for flow in (first, *others, competing):
+            flow.wait(15.0)
     streams = {BACKGROUND: captured.stream(background.port)} | {
         name: captured.stream(one.port) for name, one in flows.items()
     }
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
-    if not follower.rates_bps:
-        bench.doubts.append("the background was told of no rate")
-    fit = not bench.doubts
-    unsent = [one.skipped_packets for one in totals]
-    senders = _Senders(
-        follower.rates_bps,
-        {one.name: slots[one.name].rate_bps for one in shown},
-        {name: one.packets_ps for name, one in flows.items()},
-        unsent,
-    )
-    rows = (
-        *_rate_rows(course, streams, phases, senders, fit=fit),
-        *_loss_rows(streams, follower, phases, senders, fit=fit),
-    )
+    for flow, one in zip(others, shown, strict=True):
+        bench.demand_sent([flow], flow.started_at, slots[one.name].end - END_S)
+    rows = (*_rate_rows(course, streams, phases), *_loss_rows(streams, follower, phases))
     return Findings(rows, _plots(course, streams, slots, Phase("whole", whole.start, end)), configuration)
 
 
@@ -171,55 +158,7 @@ def _phases(whole: Slot, slots: Sequence[tuple[Foreground, Slot]], end: float) -
     return (*parts, _Part(Phase("alone", since + SETTLE_S, end - END_S), None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Senders:
-    """What the senders were asked for, and what they did not send.
-
-    Attributes:
-        rates_bps: the background's payload rates, by the instant from which each holds.
-        reserved_bps, packets_ps: of the foregrounds by name, the payload rates that are reserved and what they send.
-        unsent: datagrams that were late beyond the bucket, of the background and then of each foreground.
-    """
-
-    rates_bps: Mapping[float, int]
-    reserved_bps: Mapping[str, int]
-    packets_ps: Mapping[str, float]
-    unsent: Sequence[int]
-
-    def starved(self, name: str, stream: Sequence[Delay], phase: Phase) -> str:
-        """Why a sender did not do what it was told in a phase, in words; empty where it did."""
-        rate_bps = next((rate for at, rate in sorted(self.rates_bps.items(), reverse=True) if at <= phase.start), 0)
-        asked_ps = self.packets_ps.get(name, USED * rate_bps / 8 / PAYLOAD_BYTES)
-        part = pacing.part_sent(stream, phase, asked_ps)
-        words = f"the sender of {name} was starved: it sent {100 * part:.0f} % of what it was to"
-        return "" if part >= pacing.LEAST_PART else words
-
-    def policed(self, name: str) -> list[Policed]:
-        """What the policer of a flow lets pass, at the least: a router may take a step late."""
-        if name != BACKGROUND:
-            return [_policed(0.0, self.reserved_bps[name])]
-        steps, before = [], 0
-        for at, rate_bps in sorted(self.rates_bps.items()):
-            steps.append(_policed(at if rate_bps < before else at + AFTER_S, rate_bps))
-            before = rate_bps
-        return steps
-
-    def above(self, name: str, stream: Sequence[Delay], phases: Sequence[Phase]) -> str:
-        """How many packets of these phases left the sender so that no policer lets them pass; empty where none did."""
-        dropped = pacing.above(stream, PACKET_BYTES, self.policed(name))
-        count = len({packet.sequence for phase in phases for packet in during(dropped, phase)})
-        words = f"the sender of {name} was starved: {count} packets left it above its rate and its bucket"
-        return words if count else ""
-
-
-def _policed(since: float, payload_bps: int) -> Policed:
-    rate_bps = payload_bps * PACKET_BYTES // PAYLOAD_BYTES
-    return Policed(since, rate_bps, burst_bytes(rate_bps, RTT_US, Protocol.UDP))
-
-
-def _rate_rows(
-    course: Course, streams: dict[str, tuple[Delay, ...]], parts: Sequence[_Part], senders: _Senders, *, fit: bool
-) -> Iterator[Row]:
+def _rate_rows(course: Course, streams: dict[str, tuple[Delay, ...]], parts: Sequence[_Part]) -> Iterator[Row]:
     for number, part in enumerate(parts):
         reserved_mbps = part.foreground.reserved_mbps if part.foreground else 0
         paper_mbps = 0.9 * (course.premium_mbps - reserved_mbps)
@@ -232,8 +171,7 @@ def _rate_rows(
             lambda ours, wanted: 0.94 * wanted <= ours <= 1.005 * wanted,
         )
         ours = figures.rate_mbps(streams[BACKGROUND], PAYLOAD_BYTES, part.phase) * PACKET_BYTES / PAYLOAD_BYTES
-        starved = senders.starved(BACKGROUND, streams[BACKGROUND], part.phase)
-        yield rule.judge(ours, paper_mbps / 8, fit=fit and not starved, note=starved)
+        yield rule.judge(ours, paper_mbps / 8)
 
 
 NO_LOSS = Rule(
@@ -261,35 +199,19 @@ FOREGROUND_LOSS = Rule(
 )
 
 
-def _loss_rows(
-    streams: dict[str, tuple[Delay, ...]], follower: Follower, parts: Sequence[_Part], senders: _Senders, *, fit: bool
-) -> Iterator[Row]:
+def _loss_rows(streams: dict[str, tuple[Delay, ...]], follower: Follower, parts: Sequence[_Part]) -> Iterator[Row]:
     rates = sorted(follower.rates_bps.items())
     reductions = [at for (_, before), (at, after) in pairwise(rates) if after < before]
     around = [Phase("reduction", at + REDUCTION_S[0], at + REDUCTION_S[1]) for at in reductions]
     packets = [packet for phase in around for packet in during(streams[BACKGROUND], phase)]
     lost = sum(one.lost for one in packets)
-    notes = [f"{len(reductions)} reductions, {len(packets)} packets", _unsent_words(senders.unsent[:1])]
-    starved = senders.above(BACKGROUND, streams[BACKGROUND], around) if lost else ""
-    yield NO_LOSS.judge(lost if packets else None, fit=fit and not starved, note=_noted(*notes, starved))
-    yield NOTICE.judge(min(follower.notices_s, default=None), fit=fit)
+    yield NO_LOSS.judge(lost if packets else None, note=f"{len(reductions)} reductions, {len(packets)} packets")
+    yield NOTICE.judge(min(follower.notices_s, default=None))
     foregrounds = [(part.foreground.name, part.phase) for part in parts if part.foreground]
     inside = [packet for name, phase in foregrounds for packet in during(streams[name], phase)]
     lost = sum(one.lost for one in inside)
-    starved = _noted(*(senders.starved(name, streams[name], phase) for name, phase in foregrounds))
-    if lost:
-        starved = _noted(starved, *(senders.above(name, streams[name], [phase]) for name, phase in foregrounds))
-    notes = [f"{lost} of {len(inside)} packets", _unsent_words(senders.unsent[1:])]
     loss = figures.loss_percent(tuple(inside))
-    yield FOREGROUND_LOSS.judge(loss, fit=fit and not starved, note=_noted(*notes, starved))
-
-
-def _unsent_words(unsent: Sequence[int]) -> str:
-    return f"{sum(unsent)} in the whole run not sent, for the sender was late" if sum(unsent) else ""
-
-
-def _noted(*notes: str) -> str:
-    return "; ".join(filter(None, notes))
+    yield FOREGROUND_LOSS.judge(loss, note=f"{lost} of {len(inside)} packets")
 
 
 def _plots(

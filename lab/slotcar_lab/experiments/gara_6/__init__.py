@@ -95,8 +95,8 @@ def measure(bench: Bench) -> Findings:
     finally:
         for process in reversed(started):
             process.close()
-    bench.doubt_senders([competing], since + times.congested + 1.0, since + times.end - 1.0)
-    return Findings(_rows(samples, since, times, fit=not bench.doubts), (_plot(samples, since, times),), configuration)
+    bench.demand_sent([competing], since + times.congested + 1.0, since + times.end - 1.0)
+    return Findings(_rows(samples, since, times), (_plot(samples, since, times),), configuration)
 
 
 def _reserve(bench: Bench, pid: int, since: float, times: Times) -> tuple[Slot, Slot]:
@@ -169,7 +169,7 @@ BOTH_OVER = Rule(
 )
 
 
-def _rows(samples: Sequence[Sample], since: float, times: Times, *, fit: bool) -> tuple[Row, ...]:
+def _rows(samples: Sequence[Sample], since: float, times: Times) -> tuple[Row, ...]:
     def mean(start: float, end: float, settle_s: float = SETTLE_S) -> float | None:
         return _mean_percent(samples, Phase("", since + start + settle_s, since + end - 1.0))
 
@@ -178,13 +178,13 @@ def _rows(samples: Sequence[Sample], since: float, times: Times, *, fit: bool) -
     both = mean(times.cores, times.network_over)
     network_over = mean(times.network_over, times.cores_over)
     return (
-        ALONE.judge(alone, fit=fit),
-        CONGESTED.judge(mean(times.congested, times.network, 4.0), alone, fit=fit),
-        RESERVED.judge(reserved, fit=fit),
-        LOADED.judge(mean(times.load, times.cores, 4.0), reserved, fit=fit),
-        BOTH.judge(both, reserved, fit=fit),
-        NETWORK_OVER.judge(network_over, both, fit=fit),
-        BOTH_OVER.judge(mean(times.cores_over, times.end), network_over, fit=fit),
+        ALONE.judge(alone),
+        CONGESTED.judge(mean(times.congested, times.network, 4.0), alone),
+        RESERVED.judge(reserved),
+        LOADED.judge(mean(times.load, times.cores, 4.0), reserved),
+        BOTH.judge(both, reserved),
+        NETWORK_OVER.judge(network_over, both),
+        BOTH_OVER.judge(mean(times.cores_over, times.end), network_over),
     )
 
 

@@ -78,20 +78,19 @@ def measure(bench: Bench) -> Findings:
         bench.wait_until(slot.end)
         for one in (flow, *rivals, *loads):
             one.stop()
-    bench.doubt_senders(loads, flow.started_at, slot.end)
+    bench.demand_sent(loads, flow.started_at, slot.end)
     stream = _stream(captured)
     best = during(stream, Phase("best effort", flow.started_at + SETTLE_S, slot.start - 0.2))
     assured = during(stream, Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
     rate_bps = steps.mean_bps(flow.samples(), Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
-    fit = not bench.doubts
     seconds = [value / 1e6 for value in pattern.distances_us(best)]
     near = 100 * sum(value < 10 for value in seconds) / len(seconds) if seconds else None
     rows = (
-        SMALL.judge(figures.loss_percent(best), fit=fit, note=_periods(best)),
-        CLOSE.judge(near, fit=fit, note=f"{len(seconds)} distances"),
-        BURSTY.judge(max(pattern.lengths(best), default=0), fit=fit),
-        SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), fit=fit, note=_periods(assured)),
-        PROMISED.judge(rate_bps / 1e6, fit=fit),
+        SMALL.judge(figures.loss_percent(best), note=_periods(best)),
+        CLOSE.judge(near, note=f"{len(seconds)} distances"),
+        BURSTY.judge(max(pattern.lengths(best), default=0)),
+        SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), note=_periods(assured)),
+        PROMISED.judge(rate_bps / 1e6),
     )
     return Findings(rows, _plots({"best effort": best, "assured rate": assured}), configuration)
 

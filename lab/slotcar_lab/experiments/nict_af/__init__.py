@@ -112,7 +112,7 @@ def measure(bench: Bench) -> Findings:
         serving.terminate()
         bench.lab.exec(SINK, ["tc", "qdisc", "del", "dev", "eth1", "root"])
         bench.lab.exec(SINK, ["rm", "-rf", folder])
-    return Findings(_rows(runs, fit=not bench.doubts), (_plot(runs),), configuration)
+    return Findings(_rows(runs), (_plot(runs),), configuration)
 
 
 def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
@@ -134,7 +134,7 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
     began = inside[0]["at"]
     steady = [one for one in inside if one["at"] >= began + SETTLE_S]
     if background is not None:
-        bench.doubt_senders([background], began + SETTLE_S, began + duration_s - SETTLE_S)
+        bench.demand_sent([background], began + SETTLE_S, began + duration_s - SETTLE_S)
         background.stop()
     if len(steady) < 4:
         raise LabError(f"{method} at a load of {load:.0%} said too little: {len(steady)} times")
@@ -161,17 +161,17 @@ def _window(lab: Lab, segments: int | None) -> Iterator[None]:
         lab.check(SOURCE, ["ip", "route", "del", to])
 
 
-def _rows(runs: Runs, *, fit: bool) -> tuple[Row, ...]:
+def _rows(runs: Runs) -> tuple[Row, ...]:
     proposed = [one.percent for (which, _), one in runs.items() if which == "proposed"]
     again = {method: sum(one.again for (which, _), one in runs.items() if which == method) for method in METHODS}
     full = {method: runs[method, 1.0].percent for method in METHODS}
     part = 100 * again["proposed"] / again["newreno"] if again["newreno"] else None
     return (
-        PROPOSED.judge(sum(proposed) / len(proposed), fit=fit),
-        LEAST.judge(min(proposed), fit=fit),
-        FIXED.judge(full["fixed"], full["proposed"], fit=fit, note=f"the proposed one {full['proposed']:.1f} %"),
-        NEWRENO.judge(full["newreno"], full["proposed"], fit=fit, note=f"the proposed one {full['proposed']:.1f} %"),
-        AGAIN.judge(part, fit=fit, note=f"{again['proposed']} of {again['newreno']}"),
+        PROPOSED.judge(sum(proposed) / len(proposed)),
+        LEAST.judge(min(proposed)),
+        FIXED.judge(full["fixed"], full["proposed"], note=f"the proposed one {full['proposed']:.1f} %"),
+        NEWRENO.judge(full["newreno"], full["proposed"], note=f"the proposed one {full['proposed']:.1f} %"),
+        AGAIN.judge(part, note=f"{again['proposed']} of {again['newreno']}"),
     )
 
 

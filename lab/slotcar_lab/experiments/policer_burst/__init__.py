@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 
 from slotcar_lab import traffic
+from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Rule
@@ -89,7 +90,6 @@ def measure(bench: Bench) -> Findings:
         names = ["tcp-1", "tcp-7", "udp-6"]
     points = [_point(bench, name, bursts[_port(name)]) for name in names]
     tcp, udp = ([p for p in points if p.name.startswith(kind)] for kind in ("tcp", "udp"))
-    fit = not bench.doubts
     parts = {point.name: 100 * point.part for point in points}
     ours = {
         "starved": parts.get("tcp-1"),
@@ -98,7 +98,7 @@ def measure(bench: Bench) -> Findings:
         "udp-knee": _knee(udp),
         "udp-default": parts.get(DEFAULT_UDP),
     }
-    rows = tuple(rule.judge(ours[key], fit=fit) for key, rule in RULES.items())
+    rows = tuple(rule.judge(ours[key]) for key, rule in RULES.items())
     return Findings(rows, _plots(tcp, udp, bursts), configuration)
 
 
@@ -113,7 +113,7 @@ def _point(bench: Bench, name: str, burst_bytes: int) -> Point:
     inside = [s.received_bps for s in flow.samples() if s.ended_at > flow.started_at + SETTLE_S + 0.01]
     received_mbps = sum(inside) / len(inside) / 1e6
     if name.startswith("udp") and totals.skipped_packets > 0.05 * totals.sent_packets:
-        bench.doubts.append(f"{totals.skipped_packets} datagrams of {name} were not sent in time")
+        raise LabError(f"{totals.skipped_packets} datagrams of {name} were not sent in time")
     bench.say(f"{name}: burst {burst_bytes} B, {received_mbps:.2f} of {rate_mbps} Mb/s")
     return Point(name, burst_bytes, received_mbps / rate_mbps)
 

@@ -66,21 +66,17 @@ def measure(bench: Bench) -> Findings:
         best.wait(lasts_s + 30)
     qbss.wait(after_s + 60)
     ended_at = best.started_at + lasts_s
-    bench.doubt_senders([best], best.started_at, ended_at)
+    bench.demand_sent([best], best.started_at, ended_at)
     stream = captured.stream(BEST_EFFORT.port)
     alone = Phase("alone", best.started_at + 0.5, best.started_at + before_s - 0.5)
     beside = Phase("beside", qbss.started_at + SETTLE_S, ended_at - 0.5)
-    fit, payload = not bench.doubts, BEST_EFFORT.payload_bytes
+    payload = BEST_EFFORT.payload_bytes
     back = mean_mbps(qbss, ended_at + RETURN_S, qbss.started_at + START_S + beside_s + after_s)
     rows = (
-        UNTOUCHED.judge(
-            figures.rate_mbps(stream, payload, beside), figures.sent_mbps(stream, payload, beside), fit=fit
-        ),
-        UNLOST.judge(
-            figures.loss_percent(during(stream, beside)), figures.loss_percent(during(stream, alone)), fit=fit
-        ),
-        REST.judge(mean_mbps(qbss, beside.start, beside.end), REST_MBPS, fit=fit),
-        WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS, fit=fit),
+        UNTOUCHED.judge(figures.rate_mbps(stream, payload, beside), figures.sent_mbps(stream, payload, beside)),
+        UNLOST.judge(figures.loss_percent(during(stream, beside)), figures.loss_percent(during(stream, alone))),
+        REST.judge(mean_mbps(qbss, beside.start, beside.end), REST_MBPS),
+        WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS),
     )
     title = "QBSS and a best-effort stream of constant bit rate"
     marks = ((qbss.started_at, "QBSS comes"), (ended_at, "best effort goes"))

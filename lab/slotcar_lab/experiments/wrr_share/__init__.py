@@ -85,9 +85,8 @@ def measure(bench: Bench) -> Findings:
         for one in (*flows, greedy, load):
             one.wait(20.0)
     for sender, until in zip((*flows, greedy), ends.values(), strict=True):
-        bench.doubt_senders([sender], max(first, sender.started_at), until)
-    bench.doubt_senders([load], first, end)
-    fit = not bench.doubts
+        bench.demand_sent([sender], max(first, sender.started_at), until)
+    bench.demand_sent([load], first, end)
     shares = [
         _share(slot, configurations[slot.name]["near"], greedy, load)
         for slot in ordered
@@ -98,12 +97,12 @@ def measure(bench: Bench) -> Findings:
         for flow in STREAMS
     }
     worst = max(abs(one.measured - one.formula) for one in shares)
-    rows = [FORMULA.judge(worst, fit=fit, note="; ".join(f"{s.measured:.1f} % of {s.formula:.1f} %" for s in shares))]
-    rows.append(ALMOST.judge(losses[5003].get(1.0), fit=fit))
+    rows = [FORMULA.judge(worst, note="; ".join(f"{s.measured:.1f} % of {s.formula:.1f} %" for s in shares))]
+    rows.append(ALMOST.judge(losses[5003].get(1.0)))
     for flow in STREAMS:
         clean = [factor for factor, lost in sorted(losses[flow.port].items()) if lost == 0]
         note = ", ".join(f"x{factor:g}: {lost:.2f} %" for factor, lost in sorted(losses[flow.port].items()))
-        rows.append(isolation(flow.port).judge(clean[0] if clean else NONE_OF_THEM, fit=fit, note=f"loss {note}"))
+        rows.append(isolation(flow.port).judge(clean[0] if clean else NONE_OF_THEM, note=f"loss {note}"))
     return Findings(tuple(rows), _plots(shares, losses), configurations[ordered[0].name])
 
 

@@ -1,7 +1,9 @@
-"""What a bench does with reservations that are over, and with routers that were late: with a lab that is made up."""
+"""What a bench does with reservations that are over, with routers and senders that were late, and with who follows
+its reservation: with a lab that is made up."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +16,7 @@ from slotcar_lab import traffic
 from slotcar_lab.clocks import MachineClock
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import Controller
+from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Slot, Udp
 from slotcar_lab.virtual.guest_time import GuestTime
 
@@ -41,19 +44,52 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lag", "doubts"),
+    ("lag", "late"),
     [
-        ("r1 12\n", []),
-        ("r1 350\n", []),
-        ("r1 930\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
-        ("r1\n", ["r1 began slot not at all: the machine was too busy"]),
+        ("r1 12\n", ""),
+        ("r1 350\n", ""),
+        ("r1 930\n", "r1 began slot 9.3 s late"),
+        ("r1\n", "r1 began slot not at all"),
     ],
 )
-def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[str]) -> None:
+def test_a_router_that_began_late_ends_a_run(lag: str, late: str) -> None:
     ready = bench_of(lab=SimpleNamespace(check=lambda name, argv: lag))
     ready._concerned = ["r1"]
-    ready.watch([Slot("slot", time.time() - 20, time.time() - 1, 0)])
-    assert ready.doubts == doubts
+    slot = Slot("slot", time.time() - 20, time.time() - 1, 0)
+    with pytest.raises(LabError, match=late) if late else contextlib.nullcontext():
+        ready.watch([slot])
+
+
+def test_a_sender_that_did_not_send_what_it_was_to_ends_a_run() -> None:
+    samples = [traffic.Sample(float(n), 1.0, 900_000.0, 0, 0) for n in range(1, 6)]
+    flow = cast(traffic.Flow, SimpleNamespace(source="a", port=5001, offered_bps=1_000_000, sent=lambda: samples))
+    bench_of().demand_sent([flow], 0.0, 5.0, part=0.9)
+    with pytest.raises(LabError, match=r"a sent 0\.90 of 1\.00 Mb/s to port 5001"):
+        bench_of().demand_sent([flow], 0.0, 5.0)
+
+
+def test_followers_are_asked_at_half_seconds_of_the_labs() -> None:
+    ready, clock = bench_of(), Running(100.2)
+    ready.clock = clock
+    asked: list[float] = []
+    with ready.following(lambda: asked.append(clock.now_s)):
+        ready.wait_until(101.7)
+    ready.wait_until(103.0)
+    assert asked == [100.5, 101.0, 101.5, 101.7]
+    assert clock.now_s == 103.0
+
+
+class Running:
+    """A clock of a guest's, which runs as it is let."""
+
+    def __init__(self, now_s: float) -> None:
+        self.now_s = now_s
+
+    def now(self) -> float:
+        return self.now_s
+
+    def wait_until(self, at: float) -> None:
+        self.now_s = max(self.now_s, at)
 
 
 class Held:

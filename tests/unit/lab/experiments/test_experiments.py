@@ -87,23 +87,21 @@ RULE = Rule("delay", "low", "ms", "at most 5 ms above the other", lambda ours, o
 
 
 @pytest.mark.parametrize(
-    ("ours", "beside", "fit", "verdict"),
+    ("ours", "beside", "verdict"),
     [
-        (14.0, 10.0, True, Verdict.AS_THE_PAPER),
-        (16.0, 10.0, True, Verdict.DIFFERS),
-        (14.0, 10.0, False, Verdict.NOT_SHOWN),
-        (16.0, 10.0, False, Verdict.NOT_SHOWN),
-        (None, 10.0, True, Verdict.NOT_SHOWN),
-        (14.0, None, True, Verdict.NOT_SHOWN),
+        (14.0, 10.0, Verdict.AS_THE_PAPER),
+        (16.0, 10.0, Verdict.DIFFERS),
+        (None, 10.0, Verdict.NOT_SHOWN),
+        (14.0, None, Verdict.NOT_SHOWN),
     ],
 )
-def test_a_verdict_follows_from_the_rule_and_from_a_machine_that_was_fit(
-    ours: float | None, beside: float | None, fit: bool, verdict: Verdict
+def test_a_verdict_follows_from_the_rule_where_something_was_measured(
+    ours: float | None, beside: float | None, verdict: Verdict
 ) -> None:
-    row = RULE.judge(ours, beside, fit=fit, note="n")
+    row = RULE.judge(ours, beside, note="n")
     assert (row.ours, row.rule, row.verdict, row.note) == (ours, RULE.words, verdict, "n")
     # Of what no paper tried, only the praise is another.
-    promised = replace(RULE, promise=True).judge(ours, beside, fit=fit).verdict
+    promised = replace(RULE, promise=True).judge(ours, beside).verdict
     assert promised is (Verdict.AS_PROMISED if verdict is Verdict.AS_THE_PAPER else verdict)
 
 

@@ -31,12 +31,12 @@ TWO: Runs = ONE | {
 }
 
 
-def verdicts(runs: Runs, *, fit: bool = True) -> list[Verdict]:
-    return [row.verdict for row in ecn._rows(runs, fit=fit)]
+def verdicts(runs: Runs) -> list[Verdict]:
+    return [row.verdict for row in ecn._rows(runs)]
 
 
 def test_ecn_gains_less_behind_two_congestion_points_than_behind_one() -> None:
-    rows = ecn._rows(TWO, fit=True)
+    rows = ecn._rows(TWO)
     assert [row.ours for row in rows[:3]] == [pytest.approx(110), pytest.approx(105), pytest.approx(77.5)]
     assert verdicts(TWO) == [AS_THE_PAPER, DIFFERS, DIFFERS, AS_THE_PAPER, AS_THE_PAPER, AS_THE_PAPER]
     assert rows[2].note == "31 with, 1 of them above 1 s; 40 without, 0 of them above 1 s"
@@ -44,7 +44,6 @@ def test_ecn_gains_less_behind_two_congestion_points_than_behind_one() -> None:
 
 def test_what_ecn_was_not_measured_by_is_not_shown() -> None:
     assert verdicts(ONE)[:2] == [AS_THE_PAPER, NOT_SHOWN]
-    assert verdicts(TWO, fit=False) == [NOT_SHOWN] * 6
     blind: Runs = {key: replace(ran, depths=((),)) for key, ran in ONE.items()}
     assert verdicts(blind)[-1] is NOT_SHOWN
     assert all(not plot.curves for plot in ecn._plots(blind))
