@@ -146,13 +146,21 @@ def run_experiment(
         bool,
         typer.Option("--real-time", help="For eyes: by this machine's clock; its other work shows in the figures."),
     ] = False,
+    scale: Annotated[
+        str, typer.Option("--scale", help="Part of the papers' rates, such as 1/32; 1 is the papers' own.")
+    ] = "1/8",
 ) -> None:
     """Repeat experiments of the papers, each on a lab of its own, and write a report of them."""
     # Here: the lab's other verbs need neither the controller nor what draws plots.
     from slotcar_lab.experiments.running import REPORT, main_of
+    from slotcar_lab.experiments.scale import part_of
 
+    try:
+        part = part_of(scale)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--scale") from error
     chosen = [] if names == ["all"] else names
-    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke, real_time=real_time))
+    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke, real_time=real_time, part=part))
 
 
 @app.command(name="requirements")

@@ -7,22 +7,31 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from slotcar_lab.experiments.running import REPORT, main_of
+from slotcar_lab.experiments.running import REPORT as FOLDER
+from slotcar_lab.experiments.running import main_of
+from slotcar_lab.experiments.scale import REPORT, part_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 where all ran, whatever they showed; 2 where one could not run."""
     parser = argparse.ArgumentParser(prog="python -m slotcar_lab.experiments", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, such as emerge-1")
-    parser.add_argument("--out", type=Path, default=REPORT, help="folder of the report (var/lab-report)")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the report (var/lab-report)")
     parser.add_argument("--smoke", action="store_true", help="short: shows that the machinery works, and little else")
     parser.add_argument(
         "--real-time",
         action="store_true",
         help="for eyes: by this machine's clock, whose other work then shows in the figures",
     )
+    parser.add_argument(
+        "--scale",
+        type=part_of,
+        default=REPORT,
+        metavar="PART",
+        help=f"of the papers' rates, such as 1/32; 1 is the papers' own ({REPORT})",
+    )
     options = parser.parse_args(arguments)
-    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time)
+    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time, part=options.scale)
 
 
 if __name__ == "__main__":

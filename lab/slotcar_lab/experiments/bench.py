@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ from slotcar_lab.controller import SLOTCAR, Controller
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
+from slotcar_lab.experiments.scale import AS_WRITTEN, Scale
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.guest import machine
 from slotcar_lab.lateness import lags_cs
@@ -56,7 +58,8 @@ STARTS = re.compile(r"now \+ (\d+) s")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A reservation's window, seconds since the epoch by this machine's clock, and its payload rate."""
+    """A reservation's window, seconds since the epoch by the bench's clock, and its payload rate as the experiment is
+    written."""
 
     name: str
     start: float
@@ -66,7 +69,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Udp:
-    """A constant bit rate; `rate_bps` is of payload. `burst_bytes`, `burst_s`: see `start_udp`."""
+    """A constant bit rate; `rate_bps` is of payload, as the experiment is written, and the lab's own where it is not
+    `scaled`. `burst_bytes`, `burst_s`: see `start_udp`."""
 
     source: str
     destination: str
@@ -76,10 +80,7 @@ class Udp:
     dscp: int = 0
     burst_bytes: int | None = None
     burst_s: float = 0.0
-
-    @property
-    def packets_ps(self) -> float:
-        return self.rate_bps / 8 / self.payload_bytes
+    scaled: bool = True
 
 
 @dataclass(slots=True)
@@ -93,6 +94,7 @@ class Bench:
     #: Shorter phases, for a test of the machinery.
     smoke: bool
     controller: Controller
+    scale: Scale = AS_WRITTEN
     #: The lab's, let run for the controller where it is virtual.
     clock: Clock = MACHINE
     by: GuestTime | None = None
@@ -107,8 +109,7 @@ class Bench:
         Raises:
             LabError: something in it is refused.
         """
-        applied = _sooner(file, self.state_dir) if self.smoke else file
-        self.controller.slotcar("apply", str(applied), "--yes")
+        self.controller.slotcar("apply", str(self._file(file)), "--yes")
         names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
@@ -118,7 +119,7 @@ class Bench:
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
             name = reservation["name"]
-            slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
+            slots[name] = Slot(name, start, end, round(self.scale.own(reservation.get("rate_bps") or 0)))
         return slots
 
     def clear(self) -> None:
@@ -140,6 +141,13 @@ class Bench:
         self.wait_until(self.clock.now() + 3.0)
         self.settle()
 
+    def _file(self, file: Path) -> Path:
+        """A copy of a file of reservations in the lab's rates, sooner where all is short."""
+        text = self.scale.text(file.read_text())
+        copy = self.state_dir / f"{file.parent.name}-{file.name}"
+        copy.write_text(_sooner(text) if self.smoke else text)
+        return copy
+
     def _committed(self) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
         return entries
@@ -152,13 +160,15 @@ class Bench:
         """
         self.controller.stop()
         self.inventory = inventory
-        self.controller = controllers.start(self.state_dir, inventory, STAGE_LEAD, self.by)
+        self.controller = controllers.start(
+            self.state_dir, scaled_inventory(inventory, self.state_dir, self.scale), STAGE_LEAD, self.by
+        )
         self.settle()
 
     def refusal(self, file: Path) -> str:
         """In admission's words, why it refuses what the file asks for; empty where it does not."""
         done = subprocess.run(
-            [str(SLOTCAR), "plan", str(file)],
+            [str(SLOTCAR), "plan", str(self._file(file))],
             env=self.controller.environment,
             capture_output=True,
             text=True,
@@ -269,7 +279,7 @@ class Bench:
             flow.source,
             flow.destination,
             port=flow.port,
-            rate_bps=flow.rate_bps,
+            rate_bps=self.scale.lab(flow.rate_bps) if flow.scaled else flow.rate_bps,
             payload_bytes=flow.payload_bytes,
             duration_s=duration_s,
             dscp=flow.dscp,
@@ -333,13 +343,20 @@ class Captured:
 
 @contextlib.contextmanager
 def bench(
-    inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False, real_time: bool = False
+    inventory: Path,
+    state_dir: Path,
+    say: Callable[[str], None],
+    *,
+    smoke: bool = False,
+    real_time: bool = False,
+    scale: Scale = AS_WRITTEN,
 ) -> Iterator[Bench]:
     """A bench that is up, its routers at their baseline; everything is taken away again.
 
     Args:
         state_dir: of this run alone: keys, ledger and log are in it.
         real_time: by this machine's clock, and not in a guest in virtual time, where figures come from (ADR 56).
+        scale: of all rates of the inventory, of reservations and of flows.
 
     Raises:
         LabError: the lab cannot run here, or the controller does not make the routers ready.
@@ -347,19 +364,20 @@ def bench(
     backend = control.choose_backend(say) if real_time else Backend.GUEST
     requirements.ensure(backend, say, install=True)
     extras = machine.PLAIN if real_time else machine.VIRTUAL_TIME
-    lab = control.up(topology_of(load_network(inventory)), state_dir / "lab", backend, say, extras)
+    scaled = scaled_inventory(inventory, state_dir, scale)
+    lab = control.up(topology_of(load_network(scaled)), state_dir / "lab", backend, say, extras)
     try:
         by = guest_time(lab, state_dir)
-        controller = controllers.start(state_dir, inventory, STAGE_LEAD, by)
+        controller = controllers.start(state_dir, scaled, STAGE_LEAD, by)
         try:
-            new_bench = Bench(lab, inventory, state_dir, say, smoke, controller, lab.clock, by)
+            new_bench = Bench(lab, inventory, state_dir, say, smoke, controller, scale, lab.clock, by)
             if by is not None:
                 new_bench.clock = Conductor(lab.clock, lambda: new_bench.controller, by.idle)
             new_bench.settle()
             say("the routers have their baseline: the queues, and no reservation")
             yield new_bench
         finally:
-            left = controllers.find(state_dir, inventory)
+            left = controllers.find(state_dir, scaled)
             if left is not None:
                 left.stop()
     finally:
@@ -381,10 +399,16 @@ def _over(entry: dict[str, Any], at: float) -> bool:
     return all(datetime.fromisoformat(window["end"]).timestamp() <= at for window in entry["reservation"]["windows"])
 
 
-def _sooner(file: Path, folder: Path) -> Path:
-    """The same reservations, the first of which starts as soon as short stages and their arming let it."""
-    text = file.read_text()
-    earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
-    copy = folder / file.name
-    copy.write_text(STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text))
+def scaled_inventory(inventory: Path, folder: Path, scale: Scale) -> Path:
+    """A copy of the inventory in a folder, in the lab's rates."""
+    copy = folder / "inventories" / f"{inventory.parent.name}-{inventory.name}"
+    shutil.copytree(inventory, copy, dirs_exist_ok=True)
+    for file in copy.rglob("*.yml"):
+        file.write_text(scale.text(file.read_text()))
     return copy
+
+
+def _sooner(text: str) -> str:
+    """The same reservations, the first of which starts as soon as short stages and their arming let it."""
+    earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
+    return STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text)

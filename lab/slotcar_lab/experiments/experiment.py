@@ -6,16 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.model import Plot, Result, Row, Verdict
+from slotcar_lab.experiments.scale import Scale
 
-QUARTER = (
-    "The paper's rates, shares and bursts are divided by four: the lab's routers may be emulated on two cores,"
-    " where about 60 Mb/s of datagrams is all that passes."
-)
+QUARTER = "Rates and bursts are written as a quarter of the paper's."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,10 @@ class Experiment:
         inventory: the network, which is also the lab's topology.
         measure: runs it on a bench that is up. simulate: of one that needs no lab, instead; it is told what to say, and
             whether it is only a smoke test. Exactly one of them.
+        written: the part of the paper's rates that its files and figures have.
+        least: the least part at which it shows what it is to: at less, packets of the same length are too few, or a frame
+            takes as long as what is measured.
+        scaled: whether it may run at another part than the one that it is written at.
         explain: why it differs, where that is known; shown only where a row does differ.
     """
 
@@ -51,16 +54,23 @@ class Experiment:
     measure: Callable[[Bench], Findings] | None = None
     simulate: Simulate | None = None
     scale: str = QUARTER
+    written: Fraction = Fraction(1, 4)
+    least: Fraction = Fraction(1, 8)
+    scaled: bool = True
     explain: str = ""
 
     def __post_init__(self) -> None:
         assert (self.measure is None) != (self.simulate is None), self.name
 
+    def scale_at(self, part: Fraction) -> Scale:
+        """Where a part of the paper's rates is asked for: that, or the least that shows anything."""
+        return Scale(max(part, self.least) if self.scaled else self.written, self.written)
+
     def imagine(self, say: Callable[[str], None], *, smoke: bool) -> Result:
         """Runs one that needs no lab."""
         assert self.simulate is not None
         began_at, began = datetime.now(UTC), time.monotonic()
-        return self._result(self.simulate(say, smoke=smoke), began_at, began)
+        return self._result(self.simulate(say, smoke=smoke), began_at, began, self.scale)
 
     def run(self, ready: Bench) -> Result:
         """Runs it on a bench that is up with its inventory, and reserves nothing else.
@@ -74,9 +84,9 @@ class Experiment:
             measured = self.measure(ready)
         finally:
             ready.stop()
-        return self._result(measured, began_at, began)
+        return self._result(measured, began_at, began, f"{ready.scale} {self.scale}")
 
-    def _result(self, measured: Findings, began_at: datetime, began: float) -> Result:
+    def _result(self, measured: Findings, began_at: datetime, began: float, scale: str) -> Result:
         differs = any(row.verdict is Verdict.DIFFERS for row in measured.rows)
         words = [measured.explanation, self.explain if differs else ""]
         return Result(
@@ -89,6 +99,6 @@ class Experiment:
             configuration=measured.configuration,
             began_at=began_at,
             took_s=time.monotonic() - began,
-            scale=self.scale,
+            scale=scale,
             explanation=" ".join(word for word in words if word),
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.metrics import delay, ipdv, loss, throughput
 from slotcar_lab.metrics.model import Delay
 
@@ -37,14 +38,14 @@ def during(stream: Iterable[Delay], phase: Phase) -> tuple[Delay, ...]:
     return tuple(packet for packet in stream if phase.start_us <= packet.sent_us < phase.end_us)
 
 
-def rate_mbps(stream: Sequence[Delay], payload_bytes: int, phase: Phase) -> float:
-    """Payload received in the phase, Mb/s (RFC 2647 §3.17)."""
-    return throughput.received_bps(stream, payload_bytes, phase.start_us, phase.end_us) / MEGA
+def rate_mbps(stream: Sequence[Delay], payload_bytes: int, phase: Phase, scale: Scale) -> float:
+    """Payload received in the phase, Mb/s as the experiment is written (RFC 2647 §3.17)."""
+    return scale.own(throughput.received_bps(stream, payload_bytes, phase.start_us, phase.end_us)) / MEGA
 
 
-def sent_mbps(stream: Sequence[Delay], payload_bytes: int, phase: Phase) -> float:
-    """Payload sent in the phase, Mb/s."""
-    return len(during(stream, phase)) * payload_bytes * 8 / (phase.end - phase.start) / MEGA
+def sent_mbps(stream: Sequence[Delay], payload_bytes: int, phase: Phase, scale: Scale) -> float:
+    """Payload sent in the phase, Mb/s as the experiment is written."""
+    return scale.own(len(during(stream, phase)) * payload_bytes * 8 / (phase.end - phase.start)) / MEGA
 
 
 def median_ms(stream: Sequence[Delay]) -> float | None:
@@ -74,13 +75,13 @@ def loss_percent(stream: Sequence[Delay]) -> float | None:
 
 
 def rate_series(
-    stream: Sequence[Delay], payload_bytes: int, whole: Phase, interval_s: float = 0.5
+    stream: Sequence[Delay], payload_bytes: int, whole: Phase, scale: Scale, interval_s: float = 0.5
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Seconds since the phase's start and Mb/s received, in each interval."""
+    """Seconds since the phase's start and Mb/s received as the experiment is written, in each interval."""
     intervals = throughput.series(stream, payload_bytes, whole.start_us, whole.end_us, int(interval_s * 1e6))
     return (
         tuple((one.start_us - whole.start_us) / 1e6 + interval_s / 2 for one in intervals),
-        tuple(one.received_bps / MEGA for one in intervals),
+        tuple(scale.own(one.received_bps) / MEGA for one in intervals),
     )
 
 

@@ -9,17 +9,19 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments import report, setting
+from slotcar_lab.experiments import report, scale, setting
 from slotcar_lab.experiments.bench import bench
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.places import HOME
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 
@@ -53,11 +55,19 @@ class Ran:
         return [one for one in experiments if one.name not in self.results and one.name not in self.failures]
 
 
-def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False, real_time: bool = False) -> Ran:
+def run(
+    names: Sequence[str],
+    say: Callable[[str], None],
+    *,
+    smoke: bool = False,
+    real_time: bool = False,
+    part: Fraction = scale.REPORT,
+) -> Ran:
     """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
 
     Args:
         real_time: for eyes: by this machine's clock, and not in a guest in virtual time (ADR 56).
+        part: of the papers' rates, where an experiment shows at that what it is to.
 
     Raises:
         LabError: a name is unknown.
@@ -66,15 +76,17 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
     os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
     ran = Ran()
     while left := ran.of(chosen):
-        inventory = left[0].inventory.resolve()
-        together = [one for one in left if one.measure and one.inventory.resolve() == inventory]
+        inventory, at = left[0].inventory.resolve(), left[0].scale_at(part)
+        together = [
+            one for one in left if one.measure and one.inventory.resolve() == inventory and one.scale_at(part) == at
+        ]
         if left[0].simulate:
             together = left[:1]
         try:
             if left[0].simulate:
                 _without_a_lab(left[0], ran, say, smoke=smoke)
             else:
-                _together(together, ran, say, smoke=smoke, real_time=real_time)
+                _together(together, ran, say, at, smoke=smoke, real_time=real_time)
         # What an experiment makes of its own figures must not cost the others theirs.
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
@@ -92,13 +104,13 @@ def _without_a_lab(experiment: Experiment, ran: Ran, say: Callable[[str], None],
 
 
 def _together(
-    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool, real_time: bool
+    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], at: Scale, *, smoke: bool, real_time: bool
 ) -> None:
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
-    with bench(those[0].inventory, own, say, smoke=smoke, real_time=real_time) as ready:
+    with bench(those[0].inventory, own, say, smoke=smoke, real_time=real_time, scale=at) as ready:
         for experiment in those:
             say(f"{experiment.name}: {experiment.title}")
             ran.results[experiment.name] = experiment.run(ready)
@@ -109,7 +121,9 @@ def _together(
                 ready.clear()
 
 
-def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, real_time: bool = False) -> int:
+def main_of(
+    names: Sequence[str], out: Path, *, smoke: bool = False, real_time: bool = False, part: Fraction = scale.REPORT
+) -> int:
     """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not."""
     began = time.monotonic()
 
@@ -118,7 +132,7 @@ def main_of(names: Sequence[str], out: Path, *, smoke: bool = False, real_time: 
 
     try:
         report.reserve(out)
-        ran = run(names, say, smoke=smoke, real_time=real_time)
+        ran = run(names, say, smoke=smoke, real_time=real_time, part=part)
         report.write(tuple(ran.results.values()), out, setting.here(real_time=real_time))
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -46,10 +46,10 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     best = [flow for name, flow in ran.flows.items() if name != "QBSS"]
     together = (ran.last + SETTLE_S, ran.thinner - 0.5)
     # The first seconds of a connection are slow start's.
-    alone = mean_mbps(qbss, ran.began + SETTLE_S, ran.first - SETTLE_S)
-    shrunk = mean_mbps(qbss, *together)
-    others = [mean_mbps(flow, *together) or 0.0 for flow in best]
-    returned = mean_mbps(qbss, ran.ended + RETURN_S, ran.end)
+    alone = mean_mbps(qbss, ran.began + SETTLE_S, ran.first - SETTLE_S, bench.scale)
+    shrunk = mean_mbps(qbss, *together, bench.scale)
+    others = [mean_mbps(flow, *together, bench.scale) or 0.0 for flow in best]
+    returned = mean_mbps(qbss, ran.ended + RETURN_S, ran.end, bench.scale)
     note = "" if count == 1 else "each " + ", ".join(f"{one:.1f}" for one in others) + " Mb/s"
     rows = (
         ALONE.judge(_part(alone)),
@@ -59,7 +59,7 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     )
     title = f"QBSS and {count} best-effort TCP stream{'s' if count > 1 else ''}"
     marks = ((ran.first, "best effort comes"), (ran.ended, "best effort goes"))
-    return Findings(rows, (scavenger.plot("throughput", title, ran.flows, ran.began, marks),), ran.configuration)
+    return Findings(rows, (scavenger.plot(title, ran.flows, ran.began, marks, bench.scale),), ran.configuration)
 
 
 def _part(mbps: float | None) -> float | None:

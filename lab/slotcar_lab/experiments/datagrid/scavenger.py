@@ -9,6 +9,7 @@ from pathlib import Path
 from slotcar_lab import traffic
 from slotcar_lab.experiments.bench import START_S, Bench
 from slotcar_lab.experiments.model import Curve, Plot
+from slotcar_lab.experiments.scale import Scale
 
 SCAVENGER_PORT = 5001
 #: What TCP can carry of 25 Mb/s: 1448 bytes of payload in frames of 1514.
@@ -43,10 +44,10 @@ def reserve(bench: Bench, file: Path) -> dict[str, tuple[str, ...]]:
     return bench.configuration(slot.start + 0.5)
 
 
-def mean_mbps(flow: traffic.Flow, start: float, end: float) -> float | None:
-    """Mean payload rate received between two instants, Mb/s."""
+def mean_mbps(flow: traffic.Flow, start: float, end: float, scale: Scale) -> float | None:
+    """Mean payload rate received between two instants, Mb/s as the experiment is written."""
     inside = [s for s in flow.samples() if start + s.interval_s - 0.01 <= s.ended_at <= end + 0.01]
-    return traffic.mean_bps(inside) / 1e6 if inside else None
+    return scale.own(traffic.mean_bps(inside)) / 1e6 if inside else None
 
 
 def streams(bench: Bench, file: Path, count: int) -> Ran:
@@ -74,16 +75,16 @@ def streams(bench: Bench, file: Path, count: int) -> Ran:
 
 
 def plot(
-    slug: str, title: str, flows: dict[str, traffic.Flow], began: float, marks: Sequence[tuple[float, str]]
+    title: str, flows: dict[str, traffic.Flow], began: float, marks: Sequence[tuple[float, str]], scale: Scale
 ) -> Plot:
     """Throughput of each flow over time, as D7.3's Figures 6 to 8 have it."""
     curves = tuple(
         Curve(
             name,
             tuple(s.ended_at - s.interval_s / 2 - began for s in flow.samples()),
-            tuple(s.received_bps / 1e6 for s in flow.samples()),
+            tuple(scale.own(s.received_bps) / 1e6 for s in flow.samples()),
         )
         for name, flow in flows.items()
     )
     shifted = tuple((at - began, word) for at, word in marks)
-    return Plot(slug, title, "seconds since the first flow began", "payload received, Mb/s", curves, shifted)
+    return Plot("throughput", title, "seconds since the first flow began", "payload received, Mb/s", curves, shifted)

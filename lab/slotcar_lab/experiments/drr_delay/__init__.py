@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
@@ -89,16 +90,17 @@ def measure(bench: Bench) -> Findings:
     high = {name: figures.percentile_ms(stream, 95) for name, stream in streams.items()}
     jitter = {name: figures.jitter_ms(stream) for name, stream in streams.items()}
     others = ("premium", "priority")
+    own = bench.scale.own_ms
     rows = (
         NEEDED.judge(figures.median_ms(weighted.before)),
         GUARANTEED.judge(figures.loss_percent(streams["factor-1"])),
-        FALLS.judge(_by_weight(weighted, added.HIGH), note=_note(high, FACTORS)),
-        VARIES.judge(_by_weight(weighted, added.MEAN_IPDV), note=_note(jitter, FACTORS)),
-        STRICT.judge(_by_priority(priority, weighted, added.HIGH), note=_note(high, others)),
-        STRICT_IPDV.judge(_by_priority(priority, weighted, added.MEAN_IPDV), note=_note(jitter, others)),
+        FALLS.judge(own(_by_weight(weighted, added.HIGH)), note=_note(high, FACTORS)),
+        VARIES.judge(own(_by_weight(weighted, added.MEAN_IPDV)), note=_note(jitter, FACTORS)),
+        STRICT.judge(own(_by_priority(priority, weighted, added.HIGH)), note=_note(high, others)),
+        STRICT_IPDV.judge(own(_by_priority(priority, weighted, added.MEAN_IPDV)), note=_note(jitter, others)),
     )
-    own = {f"{name} (strict priority)": lines for name, lines in priority.configuration.items()}
-    return Findings(rows, _plots(streams), weighted.configuration | own)
+    strictly = {f"{name} (strict priority)": lines for name, lines in priority.configuration.items()}
+    return Findings(rows, _plots(streams), weighted.configuration | strictly)
 
 
 def _by_weight(ran: Ran, figure: added.Figure) -> float | None:
@@ -186,6 +188,7 @@ EXPERIMENT = Experiment(
     ),
     inventory=WEIGHTED,
     measure=measure,
+    least=Fraction(1, 32),
     scale=QUARTER + " The stream has the part of the link that 80 Mb/s has of D7.3's gigabit.",
     explain=(
         "By weight means HFSC's link-sharing curves: ets, our deficit round robin, shapes nothing, and the lab's virtual"

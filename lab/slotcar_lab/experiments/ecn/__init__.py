@@ -102,7 +102,9 @@ def measure(bench: Bench) -> Findings:
         for ecn in (False, True):
             runs[points, ecn] = _run(bench, points, ecn=ecn)
             one = runs[points, ecn]
-            words = f"{len(one.keeping)} and {len(one.fresh)} transactions, {one.received_bps / 1e6:.1f} Mb/s"
+            words = (
+                f"{len(one.keeping)} and {len(one.fresh)} transactions, {one.received_bps / 1e6:.1f} Mb/s of the lab"
+            )
             bench.say(
                 f"{points} congestion point(s), ECN {'on' if ecn else 'off'}: {words}, {one.retransmitted} again"
             )
@@ -149,9 +151,9 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     for host in HOSTS:
         bench.lab.check(host, ["sh", "-c", f"echo {int(ecn)} >/proc/sys/net/ipv4/tcp_ecn"])
     measure_s = SMOKE_S if bench.smoke else MEASURE_S
-    pairs = [("source-a", "sink-a", LONG_FLOWS)]
+    pairs = [("source-a", "sink-a", bench.scale.lab(LONG_FLOWS))]
     if points > 1:
-        pairs.append(("source-c", "sink-b", CROSS_FLOWS))
+        pairs.append(("source-c", "sink-b", bench.scale.lab(CROSS_FLOWS)))
     servers = [bench.lab.popen(sink, ["iperf3", "-s", "-1", "-p", "5201"]) for _, sink, _ in pairs]
     # The answers cross the congested links: they are asked for from behind them.
     spec = {"address": bench.lab.topology.address_of("source-b"), "port": 5301, "answer_bytes": ANSWER_BYTES}
@@ -247,7 +249,8 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
-    scale=QUARTER + " So is the number of long flows, 16 for 64: each has the part of the link that it had.",
+    scale=QUARTER
+    + " So is the number of long flows, 16 for 64, which is scaled with them: each has the part of the link that it had.",
     explain=(
         "On a connection that stays, runs gave 98 to 114 % of the transactions with one congestion point: what ECN gains"
         " there is no more than runs differ by. What cannot be marked is dropped: a connection's first segments carry none"

@@ -12,6 +12,7 @@ from slotcar_lab.experiments.added import Figure, Pair, added
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
@@ -36,6 +37,7 @@ class Staged:
     reserved: Phase
     whole: Phase
     configuration: dict[str, tuple[str, ...]]
+    scale: Scale
     unloaded: Phase | None = None
 
     def added_ms(self, port: int, figure: Figure) -> float | None:
@@ -112,6 +114,7 @@ def run(
         reserved=Phase("reserved", slot.start + SLOT_SETTLE_S, full_until - 0.2),
         whole=Phase("whole", first.started_at, end),
         configuration=configuration,
+        scale=bench.scale,
         unloaded=Phase("not full", less[0].started_at + SETTLE_S, end - 0.2) if less else None,
     )
 
@@ -122,7 +125,7 @@ def plots(staged: Staged, names: dict[int, str], payload_bytes: int) -> tuple[Pl
     rates, delays, losses = [], [], []
     for port, name in names.items():
         stream = staged.streams[port]
-        rates.append(Curve(name, *figures.rate_series(stream, payload_bytes, staged.whole)))
+        rates.append(Curve(name, *figures.rate_series(stream, payload_bytes, staged.whole, staged.scale)))
         delays.append(Curve(name, *figures.delay_series(stream, staged.whole)))
         losses.append(Curve(name, *figures.loss_series(stream, staged.whole)))
     return (

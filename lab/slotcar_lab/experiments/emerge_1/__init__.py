@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
@@ -72,8 +73,8 @@ LOSSES = (
 def measure(bench: Bench) -> Findings:
     staged = stages.run(bench, HERE / "reservations.yml", FOREGROUND, (BACKGROUND,), fits=FITS)
     stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
-    alone, congested, reserved = (figures.rate_mbps(stream, payload, phase) for phase in staged.phases)
-    sent = figures.sent_mbps(stream, payload, staged.alone)
+    alone, congested, reserved = (figures.rate_mbps(stream, payload, phase, bench.scale) for phase in staged.phases)
+    sent = figures.sent_mbps(stream, payload, staged.alone, bench.scale)
     delays = [figures.median_ms(during(stream, phase)) for phase in staged.phases]
     losses = [figures.loss_percent(during(stream, phase)) for phase in staged.phases]
     rows = [
@@ -82,7 +83,7 @@ def measure(bench: Bench) -> Findings:
     ]
     note = "" if delays[0] is None else f"alone {delays[0]:.1f} ms"
     rows.append(CONGESTED.judge(delays[1], delays[0], note=note))
-    full = staged.added_ms(FOREGROUND.port, added.MEDIAN)
+    full = bench.scale.own_ms(staged.added_ms(FOREGROUND.port, added.MEDIAN))
     rows.append(RESERVED.judge(full, note=f"{note}, reserved {delays[2] or 0:.1f} ms"))
     rows += [rule.judge(ours, losses[1]) for rule, ours in zip(LOSSES, losses, strict=True)]
     names = {FOREGROUND.port: "foreground", BACKGROUND.port: "background"}
@@ -99,5 +100,6 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    least=Fraction(1, 32),
     explain=RESIDUE,
 )

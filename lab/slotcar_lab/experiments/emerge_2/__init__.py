@@ -111,7 +111,7 @@ def _reasons(refusal: str) -> str:
 
 def _fair(staged: Staged) -> tuple[Row, ...]:
     stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
-    rates = [figures.rate_mbps(stream, payload, phase) for phase in staged.phases]
+    rates = [figures.rate_mbps(stream, payload, phase, staged.scale) for phase in staged.phases]
     delays = [figures.median_ms(during(stream, phase)) for phase in staged.phases]
     losses = [figures.loss_percent(during(stream, phase)) for phase in staged.phases]
     return (
@@ -125,14 +125,14 @@ def _fair(staged: Staged) -> tuple[Row, ...]:
 def _strict(staged: Staged) -> tuple[Row, ...]:
     stream, payload = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes
     alone, congested, reserved = (during(stream, phase) for phase in staged.phases)
-    sent = figures.sent_mbps(stream, payload, staged.reserved)
+    sent = figures.sent_mbps(stream, payload, staged.reserved, staged.scale)
     delays = ", ".join(
         f"{name} {figures.median_ms(part) or 0:.1f}"
         for name, part in (("alone", alone), ("congested", congested), ("reserved", reserved))
     )
     return (
-        STRICT_RATE.judge(figures.rate_mbps(stream, payload, staged.reserved), sent),
-        STRICT_DELAY.judge(staged.added_ms(FOREGROUND.port, added.MEDIAN), note=f"{delays} ms"),
+        STRICT_RATE.judge(figures.rate_mbps(stream, payload, staged.reserved, staged.scale), sent),
+        STRICT_DELAY.judge(staged.scale.own_ms(staged.added_ms(FOREGROUND.port, added.MEDIAN)), note=f"{delays} ms"),
         STRICT_LOSS.judge(figures.loss_percent(reserved)),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Capture
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.metrics import emerge
 from slotcar_lab.metrics.emerge import Stage
 from slotcar_lab.metrics.model import Delay
@@ -80,7 +82,8 @@ def measure(bench: Bench) -> Findings:
         begins = [_send(bench, slot, 5001 + 2 * number) for number, slot in enumerate(slots)]
         bench.wait_until(slots[-1].end + 1.0)
     mixes = [
-        _mix(captured, slot, began, 5001 + 2 * n) for n, (slot, began) in enumerate(zip(slots, begins, strict=True))
+        _mix(captured, slot, began, 5001 + 2 * n, bench.scale)
+        for n, (slot, began) in enumerate(zip(slots, begins, strict=True))
     ]
     bandwidth, latency = _least(mix.bandwidth for mix in mixes), _least(mix.latency for mix in mixes)
     rows = (
@@ -116,14 +119,14 @@ def _rates(slot: Slot) -> tuple[int, int]:
     return int(foreground), int(background)
 
 
-def _mix(captured: Captured, slot: Slot, began: float, port: int) -> Mix:
+def _mix(captured: Captured, slot: Slot, began: float, port: int, scale: Scale) -> Mix:
     phases = (
         Phase("congested", began + SETTLE_S, slot.start - 0.2),
         Phase("reserved", slot.start + SLOT_SETTLE_S, slot.end - 0.2),
     )
     streams = captured.stream(port), captured.stream(port + 1)
     payload = Udp("", "", 0, 0).payload_bytes
-    rates = [Stage(*(figures.rate_mbps(stream, payload, phase) for stream in streams)) for phase in phases]
+    rates = [Stage(*(figures.rate_mbps(stream, payload, phase, scale) for stream in streams)) for phase in phases]
     delays = [Stage(*(_median_ms(during(stream, phase)) for stream in streams)) for phase in phases]
     foreground, background = _rates(slot)
     return Mix(
@@ -131,7 +134,7 @@ def _mix(captured: Captured, slot: Slot, began: float, port: int) -> Mix:
         background,
         (emerge.gain(*rates), emerge.loss(*rates)),
         (emerge.gain(*delays, more_is_better=False), emerge.loss(*delays, more_is_better=False)),
-        rates[1].foreground / (figures.sent_mbps(streams[0], payload, phases[1]) or inf),
+        rates[1].foreground / (figures.sent_mbps(streams[0], payload, phases[1], scale) or inf),
     )
 
 
@@ -179,6 +182,7 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    least=Fraction(1, 32),
     explain=(
         "Of latency: the background's queue holds as many bytes as before, and is served at what the foreground leaves of"
         " the pipe: a foreground of 25 of 42 Mb/s makes it more than twice as slow. Of bandwidth: where both offer hardly"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab.experiments import added, figures
@@ -16,7 +17,7 @@ from slotcar_lab.metrics import ipdv
 
 HERE = Path(__file__).parent
 #: Head, body and hand: 1 kb/s in messages of 36 bytes.
-AVATAR = Udp("laurel", "tundra", 5001, 1_000, 36)
+AVATAR = Udp("laurel", "tundra", 5001, 1_000, 36, scaled=False)
 #: "45 Mbps of background traffic had to be injected to adequately saturate the network", a quarter of it.
 BACKGROUND = Udp("cubs", "tundra", 5002, 11_250_000)
 #: Nearly the same number of packets where the pipe, of 10.5 Mb/s, has room for them.
@@ -127,6 +128,7 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    least=Fraction(1, 4),
     explain=RESIDUE,
     scale=QUARTER + " The avatar's 1 kb/s is its own: it is no load at any scale.",
 )

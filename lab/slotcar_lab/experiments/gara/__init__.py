@@ -14,13 +14,11 @@ from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, U
 from slotcar_lab.experiments.experiment import Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.metrics.model import Delay
 from slotcar_lab.traffic import UdpFlow
 
-EIGHTH = (
-    "The paper's rates are divided by eight: the lab's routers may be emulated on two cores, where about 60 Mb/s of"
-    " datagrams is all that passes. Times are the paper's."
-)
+EIGHTH = "Rates and bursts are written as an eighth of the paper's. Times are the paper's."
 PAYLOAD_BYTES, PACKET_BYTES = 1_400, 1_428
 #: What the reservations say; a policer's bucket is a quarter of it at its rate (GARA §5.1).
 RTT_US = 400_000
@@ -119,8 +117,8 @@ def measure(bench: Bench, course: Course) -> Findings:
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
     for flow, one in zip(others, shown, strict=True):
         bench.demand_sent([flow], flow.started_at, slots[one.name].end - END_S)
-    rows = (*_rate_rows(course, streams, phases), *_loss_rows(streams, follower, phases))
-    return Findings(rows, _plots(course, streams, slots, Phase("whole", whole.start, end)), configuration)
+    rows = (*_rate_rows(course, streams, phases, bench.scale), *_loss_rows(streams, follower, phases))
+    return Findings(rows, _plots(streams, slots, Phase("whole", whole.start, end), bench.scale), configuration)
 
 
 def _flow(one: Foreground, port: int) -> Udp:
@@ -158,7 +156,9 @@ def _phases(whole: Slot, slots: Sequence[tuple[Foreground, Slot]], end: float) -
     return (*parts, _Part(Phase("alone", since + SETTLE_S, end - END_S), None))
 
 
-def _rate_rows(course: Course, streams: dict[str, tuple[Delay, ...]], parts: Sequence[_Part]) -> Iterator[Row]:
+def _rate_rows(
+    course: Course, streams: dict[str, tuple[Delay, ...]], parts: Sequence[_Part], scale: Scale
+) -> Iterator[Row]:
     for number, part in enumerate(parts):
         reserved_mbps = part.foreground.reserved_mbps if part.foreground else 0
         paper_mbps = 0.9 * (course.premium_mbps - reserved_mbps)
@@ -170,7 +170,8 @@ def _rate_rows(course: Course, streams: dict[str, tuple[Delay, ...]], parts: Seq
             f"an eighth of it, {paper_mbps / 8:.2f} Mb/s, less at most 6 %",
             lambda ours, wanted: 0.94 * wanted <= ours <= 1.005 * wanted,
         )
-        ours = figures.rate_mbps(streams[BACKGROUND], PAYLOAD_BYTES, part.phase) * PACKET_BYTES / PAYLOAD_BYTES
+        payload_mbps = figures.rate_mbps(streams[BACKGROUND], PAYLOAD_BYTES, part.phase, scale)
+        ours = payload_mbps * PACKET_BYTES / PAYLOAD_BYTES
         yield rule.judge(ours, paper_mbps / 8)
 
 
@@ -215,10 +216,10 @@ def _loss_rows(streams: dict[str, tuple[Delay, ...]], follower: Follower, parts:
 
 
 def _plots(
-    course: Course, streams: dict[str, tuple[Delay, ...]], slots: dict[str, Slot], whole: Phase
+    streams: dict[str, tuple[Delay, ...]], slots: dict[str, Slot], whole: Phase, scale: Scale
 ) -> tuple[Plot, ...]:
     curves = tuple(
-        Curve(name, *figures.rate_series(stream, PAYLOAD_BYTES, whole, interval_s=1.0))
+        Curve(name, *figures.rate_series(stream, PAYLOAD_BYTES, whole, scale, interval_s=1.0))
         for name, stream in streams.items()
     )
     marks = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab.experiments import gara
@@ -32,6 +33,8 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    written=Fraction(1, 8),
+    least=Fraction(1, 32),
     scale=gara.EIGHTH
     + " The background is a stream of datagrams that follows its announcements, where GARA's was TCP. How long the"
     + " foregrounds last the paper does not print: 30 s here.",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
+from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.requirements import Backend
 
 HERE = Path(__file__).parent
@@ -60,7 +62,7 @@ SMOKE = Times(6, 20, 36, 52, 72, 86, 100, lead_s=60.0)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much the receiver had worked off at an instant, seconds since the epoch by this machine's clock."""
+    """How much the receiver had worked off at an instant, seconds since the epoch, at the rates that are written here."""
 
     at: float
     bits: int
@@ -74,7 +76,9 @@ def measure(bench: Bench) -> Findings:
         )
     times = SMOKE if bench.smoke else PAPER
     offset_s = bench.lab.clock_offset().offset_us / 1e6
-    receiving = bench.lab.start_python("receiver", SCRIPT, "receive", ADDRESS, str(PORT), str(NS_PER_BYTE))
+    receiving = bench.lab.start_python(
+        "receiver", SCRIPT, "receive", ADDRESS, str(PORT), str(round(NS_PER_BYTE / bench.scale.factor))
+    )
     started = [receiving]
     try:
         pid = json.loads(receiving.wait_reported("\n", READY_S).splitlines()[0])["pid"]
@@ -82,7 +86,7 @@ def measure(bench: Bench) -> Findings:
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
         configuration = bench.configuration((cores.start + network.end) / 2)
-        sending = ("send", ADDRESS, str(PORT), str(PACED_BPS), f"{since + offset_s:.6f}")
+        sending = ("send", ADDRESS, str(PORT), str(bench.scale.lab(PACED_BPS)), f"{since + offset_s:.6f}")
         loading = ("load", str(LOAD), f"{since + times.load + offset_s:.6f}")
         for node, arguments in (("sender", sending), ("receiver", loading)):
             started.append(bench.lab.start_python(node, SCRIPT, *arguments))
@@ -91,7 +95,7 @@ def measure(bench: Bench) -> Findings:
         competing = bench.udp(COMPETING, since + times.end)
         bench.wait_until(since + times.end)
         competing.wait(30.0)
-        samples = _samples(receiving, offset_s)
+        samples = _samples(receiving, offset_s, bench.scale)
     finally:
         for process in reversed(started):
             process.close()
@@ -103,7 +107,7 @@ def _reserve(bench: Bench, pid: int, since: float, times: Times) -> tuple[Slot, 
     """The network's reservation, and a group with the cores for the receiver's process."""
     network = Slot("network", since + times.network, since + times.network_over, RESERVED_BPS)
     cores = Slot("cores", since + times.cores, since + times.cores_over, 0)
-    document = yaml.safe_load((HERE / "reservations.yml").read_text())
+    document = yaml.safe_load(bench.scale.text((HERE / "reservations.yml").read_text()))
     document["reservations"][0] |= _window(network)
     member = {"name": "receiver", "cpu": {"host": "receiver", "cores": CORES, "bind": {"process": pid}}}
     document["together"] = [{"name": "cores", "owner": "gara", **_window(cores), "members": [member]}]
@@ -118,9 +122,9 @@ def _window(slot: Slot) -> dict[str, Any]:
     return {"start": start.isoformat(), "duration": f"{int(slot.end - slot.start)} s"}
 
 
-def _samples(receiving: LabProcess, offset_s: float) -> tuple[Sample, ...]:
+def _samples(receiving: LabProcess, offset_s: float, scale: Scale) -> tuple[Sample, ...]:
     documents = [json.loads(line) for line in receiving.stdout.splitlines()[1:] if line.endswith("}")]
-    return tuple(Sample(one["at"] - offset_s, 8 * one["octets"]) for one in documents)
+    return tuple(Sample(one["at"] - offset_s, round(scale.own(8 * one["octets"]))) for one in documents)
 
 
 def _mean_percent(samples: Sequence[Sample], phase: Phase) -> float | None:
@@ -213,10 +217,11 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    written=Fraction(1, 8),
+    least=Fraction(1, 32),
     scale=(
-        "The paper's rates are divided by eight: the lab's routers may be emulated on two cores. Its receiver had a"
-        " network as fast as its processor; here the receiver works 0.6 of a core on what arrives, counted in its own time"
-        " of a core. The paper reserves at once and cancels; here both are slots that were reserved before, of the same"
-        " times."
+        "Rates are written as an eighth of the paper's. Its receiver had a network as fast as its processor; here the"
+        " receiver works 0.6 of a core on what arrives, counted in its own time of a core. The paper reserves at once and"
+        " cancels; here both are slots that were reserved before, of the same times."
     ),
 )

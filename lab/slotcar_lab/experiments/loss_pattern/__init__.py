@@ -90,7 +90,7 @@ def measure(bench: Bench) -> Findings:
         CLOSE.judge(near, note=f"{len(seconds)} distances"),
         BURSTY.judge(max(pattern.lengths(best), default=0)),
         SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), note=_periods(assured)),
-        PROMISED.judge(rate_bps / 1e6),
+        PROMISED.judge(bench.scale.own(rate_bps) / 1e6),
     )
     return Findings(rows, _plots({"best effort": best, "assured rate": assured}), configuration)
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab.control import Lab
@@ -200,6 +201,8 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    written=Fraction(1, 125),
+    scaled=False,
     scale=(
         "A 125th of the reference's rates, 4 of 8 Mb/s: both ends, with TLS and BLAKE3, run in the emulated guest. The"
         " round trip is 100 ms, that of the longer path of the reference's queue study; which one this figure has, it does"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def measure(bench: Bench) -> Findings:
     bench.arm(slot, start)
     bench.wait_until(start + 1.0)
     configuration = bench.configuration(start + 1.0)
-    bursts = _bursts(configuration["near"])
+    bursts = {port: round(bench.scale.own(one)) for port, one in _bursts(configuration["near"]).items()}
     names = sorted(slots)
     if bench.smoke:
         names = ["tcp-1", "tcp-7", "udp-6"]
@@ -111,7 +112,7 @@ def _point(bench: Bench, name: str, burst_bytes: int) -> Point:
         flow = bench.udp_for(Udp(SOURCE, SINK, _port(name), int(rate_mbps * 1e6)), duration_s)
     totals = flow.wait(duration_s + 30)
     inside = [s.received_bps for s in flow.samples() if s.ended_at > flow.started_at + SETTLE_S + 0.01]
-    received_mbps = sum(inside) / len(inside) / 1e6
+    received_mbps = bench.scale.own(sum(inside) / len(inside)) / 1e6
     if name.startswith("udp") and totals.skipped_packets > 0.05 * totals.sent_packets:
         raise LabError(f"{totals.skipped_packets} datagrams of {name} were not sent in time")
     bench.say(f"{name}: burst {burst_bytes} B, {received_mbps:.2f} of {rate_mbps} Mb/s")
@@ -167,6 +168,7 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    least=Fraction(1, 4),
     explain=(
         "A reservation's burst is its rate times its round-trip time (GARA §5.1), 400 ms for TCP where it states none."
         " Behind a policer that drops, one TCP connection from a fast LAN loses whole windows until the bucket holds what"

@@ -71,17 +71,20 @@ def measure(bench: Bench) -> Findings:
     alone = Phase("alone", best.started_at + 0.5, best.started_at + before_s - 0.5)
     beside = Phase("beside", qbss.started_at + SETTLE_S, ended_at - 0.5)
     payload = BEST_EFFORT.payload_bytes
-    back = mean_mbps(qbss, ended_at + RETURN_S, qbss.started_at + START_S + beside_s + after_s)
+    back = mean_mbps(qbss, ended_at + RETURN_S, qbss.started_at + START_S + beside_s + after_s, bench.scale)
     rows = (
-        UNTOUCHED.judge(figures.rate_mbps(stream, payload, beside), figures.sent_mbps(stream, payload, beside)),
+        UNTOUCHED.judge(
+            figures.rate_mbps(stream, payload, beside, bench.scale),
+            figures.sent_mbps(stream, payload, beside, bench.scale),
+        ),
         UNLOST.judge(figures.loss_percent(during(stream, beside)), figures.loss_percent(during(stream, alone))),
-        REST.judge(mean_mbps(qbss, beside.start, beside.end), REST_MBPS),
+        REST.judge(mean_mbps(qbss, beside.start, beside.end, bench.scale), REST_MBPS),
         WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS),
     )
     title = "QBSS and a best-effort stream of constant bit rate"
     marks = ((qbss.started_at, "QBSS comes"), (ended_at, "best effort goes"))
     flows = {"best effort": best, "QBSS": qbss}
-    return Findings(rows, (scavenger.plot("throughput", title, flows, best.started_at, marks),), configuration)
+    return Findings(rows, (scavenger.plot(title, flows, best.started_at, marks, bench.scale),), configuration)
 
 
 EXPERIMENT = Experiment(

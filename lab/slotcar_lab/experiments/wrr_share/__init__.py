@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from slotcar_lab import traffic
@@ -160,9 +161,10 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    written=Fraction(1, 8),
     scale=(
-        "The link is an eighth of 100 Mb/s, since two classes that both send more than their share are twice its packets;"
-        " the streams have the part of it that 20 and 80 Mb/s have of D7.3's gigabit."
+        "The link is written as an eighth of 100 Mb/s, since two classes that both send more than their share are twice"
+        " its packets; the streams have the part of it that 20 and 80 Mb/s have of D7.3's gigabit."
     ),
     explain=(
         "By weight means HFSC's link-sharing curves: ets, our deficit round robin, shapes nothing, and the lab's virtual"

@@ -17,8 +17,10 @@ from slotcar.timeline.shares import BackgroundShares
 from slotcar.wiring import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue
+from slotcar_lab.experiments.bench import scaled_inventory
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.model import Rule, Verdict
+from slotcar_lab.experiments.scale import AS_WRITTEN, TESTS, Scale
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 
@@ -68,11 +70,27 @@ def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
         find("emerge-9")
 
 
-@pytest.mark.in_short("emerge_1/reservations.yml", "gara_4/reservations.yml")
-@pytest.mark.parametrize(("inventory", "file", "admitted"), FILES, ids=[file for _, file, _ in FILES])
-def test_reservations_are_admitted_as_the_experiment_says(inventory: str, file: str, admitted: bool) -> None:
-    network = load_network(HOME / inventory)
-    source = read_source([HOME / file], NOW, network, None, [])
+def least_scale_of(file: str) -> Scale:
+    """That of the tests, where the file's experiment shows something at that."""
+    return find(file.partition("/")[0].replace("_", "-")).scale_at(TESTS)
+
+
+@pytest.mark.in_short("emerge_1/reservations.yml at least", "gara_4/reservations.yml as written")
+@pytest.mark.parametrize(
+    ("inventory", "file", "admitted", "scale"),
+    [
+        pytest.param(*case, scale, id=f"{case[1]} {word}")
+        for case in FILES
+        for word, scale in (("as written", AS_WRITTEN), ("at least", least_scale_of(case[1])))
+    ],
+)
+def test_reservations_are_admitted_as_the_experiment_says(
+    inventory: str, file: str, admitted: bool, scale: Scale, tmp_path: Path
+) -> None:
+    network = load_network(scaled_inventory(HOME / inventory, tmp_path, scale))
+    reservations = tmp_path / "reservations.yml"
+    reservations.write_text(scale.text((HOME / file).read_text()))
+    source = read_source([reservations], NOW, network, None, [])
     policy = policy_of(Settings(), network)
     plan = plan_offline(source, network, policy, NOW, most_paths=Settings().paths, no_ledger_yet=False)
     assert bool(plan.refused) is not admitted

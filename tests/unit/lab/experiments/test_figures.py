@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.queues import Depth, read
+from slotcar_lab.experiments.scale import AS_WRITTEN, Scale
 from slotcar_lab.metrics.model import Delay
 
 #: One packet each 100 ms from t = 10 s on; the third is lost.
@@ -17,8 +20,10 @@ def test_a_phase_has_the_packets_that_were_sent_in_it() -> None:
 
 
 def test_rates_count_payload_and_time() -> None:
-    assert figures.sent_mbps(STREAM, 1_000, WHOLE) == 5 * 8_000 / 0.5 / 1e6
-    assert figures.rate_mbps(STREAM, 1_000, WHOLE) == 4 * 8_000 / 0.5 / 1e6
+    assert figures.sent_mbps(STREAM, 1_000, WHOLE, AS_WRITTEN) == 5 * 8_000 / 0.5 / 1e6
+    assert figures.rate_mbps(STREAM, 1_000, WHOLE, AS_WRITTEN) == 4 * 8_000 / 0.5 / 1e6
+    halved = Scale(Fraction(1, 8), Fraction(1, 4))
+    assert figures.rate_mbps(STREAM, 1_000, WHOLE, halved) == 2 * 4 * 8_000 / 0.5 / 1e6
     assert figures.loss_percent(STREAM) == 20.0
 
 

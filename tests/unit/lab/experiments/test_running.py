@@ -16,6 +16,7 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue, running
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result
+from slotcar_lab.experiments.scale import Scale
 
 RESULT = Result("", "", "", "", (), (), {}, datetime(2027, 3, 1, tzinfo=UTC), 1.0, "")
 
@@ -27,7 +28,9 @@ class Labs:
         self.brought_up: list[Path] = []
 
     @contextlib.contextmanager
-    def bench(self, inventory: Path, state_dir: Path, say: object, *, smoke: bool, real_time: bool) -> Iterator[Any]:
+    def bench(
+        self, inventory: Path, state_dir: Path, say: object, *, smoke: bool, real_time: bool, scale: Scale
+    ) -> Iterator[Any]:
         assert state_dir.is_dir()
         assert not real_time
         self.brought_up.append(inventory)
@@ -64,8 +67,17 @@ def ran(
 
 
 def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = ran(monkeypatch, ["emerge-1", "qbss-1", "emerge-4", "qbss-2"])
-    assert list(used.results) == ["emerge-1", "qbss-1", "emerge-4", "qbss-2"]
+    used = ran(monkeypatch, ["emerge-1", "qbss-1", "emerge-3", "qbss-2"])
+    assert list(used.results) == ["emerge-1", "qbss-1", "emerge-3", "qbss-2"]
+    assert len(labs.brought_up) == 2
+
+
+def test_those_of_one_inventory_at_different_scales_have_a_lab_each(
+    labs: Labs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EMERGE 4 shows nothing at less than a quarter."""
+    used = ran(monkeypatch, ["emerge-1", "emerge-4", "emerge-3"])
+    assert list(used.results) == ["emerge-1", "emerge-4", "emerge-3"]
     assert len(labs.brought_up) == 2
 
 
@@ -73,9 +85,9 @@ def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, mon
 def test_one_that_fails_is_told_and_the_others_run(
     error: Exception, labs: Labs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    used = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3", error=error)
-    assert list(used.results) == ["emerge-1", "emerge-4"]
-    assert used.failures == {"emerge-3": "no room"}
+    used = ran(monkeypatch, ["qbss-1", "qbss-2", "qbss-3"], failing="qbss-2", error=error)
+    assert list(used.results) == ["qbss-1", "qbss-3"]
+    assert used.failures == {"qbss-2": "no room"}
     assert len(labs.brought_up) == 2
 
 
