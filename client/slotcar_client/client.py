@@ -66,6 +66,7 @@ class Verbs:
     approve = Verb(calls.approve)
     reject = Verb(calls.reject)
     group_create = Verb(calls.group_create)
+    group_create_all = Verb(calls.group_create_all)
     groups = Verb(calls.groups)
     group = Verb(calls.group)
     group_commit = Verb(calls.group_commit)

@@ -30,6 +30,7 @@ from slotcar_client.calls.group_verbs import (
     group_cancel,
     group_commit,
     group_create,
+    group_create_all,
     group_reject,
     groups,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "group_cancel",
     "group_commit",
     "group_create",
+    "group_create_all",
     "group_reject",
     "groups",
     "hold",

@@ -22,6 +22,18 @@ def group_create(group: Json, *, hold: str | None = None) -> Conversation[answer
     return (yield from send_json("POST", "/v1/groups", {"hold": hold}, group, repeatable=False))
 
 
+def group_create_all(groups: Iterable[Json], *, hold: str | None = None) -> Conversation[list[answers.Group]]:
+    """Reserves all members of all groups, or none of any; each group and `hold` as of `group_create`.
+
+    Raises:
+        Conflict: no room for some members, which it names, and nothing is held.
+    """
+    body = {"together": list(groups)}
+    answer = yield from send_json("POST", "/v1/group-sets", {"hold": hold}, body, repeatable=False)
+    created: list[answers.Group] = answer["items"]
+    return created
+
+
 def groups(
     *, owner: str | None = None, state: Iterable[str] = (), since: Time | None = None, until: Time | None = None,
     newest: bool = False, limit: int | None = None,

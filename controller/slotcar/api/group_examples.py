@@ -38,6 +38,7 @@ def group_examples(request: Json, entry: Json) -> dict[str, tuple[Json | None, J
 
     return {
         "group_create": (body, answered("committed")),
+        "group_create_all": ({"together": [body]}, {"items": [answered("committed")], "next": None}),
         "group_list": (None, {"items": [answered("committed")], "next": None}),
         "group": (None, answered("committed")),
         "group_commit": (None, answered("committed")),

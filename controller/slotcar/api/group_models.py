@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
@@ -10,6 +11,12 @@ from slotcar.api.models import Answer, EntryOut
 from slotcar.ledger.model import State
 from slotcar.ledger.slot_states import SlotState
 from slotcar.vocabulary import OnFailure
+
+
+class GroupSetIn(Answer):
+    """Several groups that are reserved in one decision, each as a reservation file says it."""
+
+    together: list[dict[str, Any]] = Field(min_length=1)
 
 
 class MemberOut(EntryOut):

@@ -35,6 +35,7 @@ TAGS = [
 _BODIES = {
     "create": "ReservationIn",
     "group_create": "GroupIn",
+    "group_create_all": "GroupSetIn",
     "enquire": "EnquiryIn",
     "plan": "ReservationFileIn",
     "apply": "PlanIn",
@@ -57,6 +58,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "approve": (*_CHANGE, 412, 428),
     "reject": (*_CHANGE, *_BODY, 412),
     "group_create": (401, 403, 409, 503, *_BODY),
+    "group_create_all": (401, 403, 409, 503, *_BODY),
     "group_list": (401, 422, 503),
     "group": (401, 403, 404, 503),
     "group_commit": (*_CHANGE, 412),
@@ -138,6 +140,14 @@ def _request_schemas() -> dict[str, Any]:
         "EnquiryIn": reservation | {"required": [key for key in needed if key != "name"]},
         "ReservationFileIn": _file_schema(),
         "GroupIn": group_schema() | {"required": ["name", "start", "members"]},
+        "GroupSetIn": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["together"],
+            "properties": {
+                "together": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/GroupIn"}}
+            },
+        },
         **plan.pop("$defs"),
         "PlanIn": plan
         | {"description": "What `plan` answered, whole. What is only there to be read is not looked at."},

@@ -13,7 +13,7 @@ from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.routing import RoutedReservation
-from slotcar.planning.source import group_members
+from slotcar.planning.source import members_of_groups
 from slotcar.policy import roles
 from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
@@ -107,10 +107,11 @@ class Broker(ReservationFiles):
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def create_group(
+    def create_groups(
         self, members: Sequence[RoutedReservation], caller: Caller, now: datetime, hold: timedelta | None = None
-    ) -> tuple[Entry, ...]:
-        """Admits and commits all members of a group, or holds them, or leaves them to approval; or none of them.
+    ) -> tuple[tuple[Entry, ...], ...]:
+        """Admits and commits all members of one group or several, or holds them, or leaves them to approval, in one
+        decision; or none of them. The members of each group.
 
         Raises:
             PlanNotAdmitted: no room for some member; its refusal names it. CannotExpress, NameTaken, RefusedByPolicy: see
@@ -120,14 +121,18 @@ class Broker(ReservationFiles):
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
         how = {"hold_until": now + hold} if hold else {}
-        return self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
+        entries = self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
+        groups: dict[str, list[Entry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.group or "", []).append(entry)
+        return tuple(map(tuple, groups.values()))
 
-    def create_group_from_document(
-        self, document: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller
-    ) -> tuple[Entry, ...]:
-        """As `create_group`, of a group as a reservation file says it."""
-        return self.create_group(
-            group_members(document, now, self.settings.max_windows, self.network), caller, now, hold
+    def create_groups_from_documents(
+        self, documents: Sequence[Mapping[str, Any]], now: datetime, hold: timedelta | None, caller: Caller
+    ) -> tuple[tuple[Entry, ...], ...]:
+        """As `create_groups`, of groups as a reservation file says them."""
+        return self.create_groups(
+            members_of_groups(documents, now, self.settings.max_windows, self.network), caller, now, hold
         )
 
     def on_group(

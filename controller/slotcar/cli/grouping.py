@@ -10,7 +10,7 @@ import typer
 
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, parsed
-from slotcar.cli.output import Format, complain, emit, hanging, print_table, stdout
+from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
 from slotcar.problems import printable
 
@@ -40,7 +40,7 @@ def reserve(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Reserve the groups of a file, each whole or not at all (exit code 3). Unlike `apply`, it changes and cancels none."""
+    """Reserve the groups of a file, all of them or none (exit code 3). Unlike `apply`, it changes and cancels none."""
     from slotcar.reservation import read_files
     from slotcar.units import parse_duration
     from slotcar.views.documents import group_document
@@ -52,24 +52,15 @@ def reserve(
             f"{file} holds single reservations, or no group: say `slotcar apply`", param_hint="FILE"
         )
     hold_for = parsed("--hold", parse_duration, hold) if hold else None
-    groups: list[Sequence[Entry]] = []
+    with verbs(inventory) as opened:
+        created = opened.create_groups_from_documents(read.group_documents, moment, hold_for, caller())
+        groups = [opened.with_slots(members, caller(), now()) for members in created]
 
     def print_all() -> None:
         for one in groups:
             print_group(one)
 
-    try:
-        with verbs(inventory) as opened:
-            for document in read.group_documents:
-                members = opened.create_group_from_document(document, moment, hold_for, caller())
-                groups.append(opened.with_slots(members, caller(), now()))
-    finally:
-        if groups:  # also before a refusal of the next: these are there, and have handles
-            emit([group_document(one) for one in groups], form, print_all)
-        if 0 < len(groups) < len(read.group_documents):
-            complain(
-                f"the first {len(groups)} of {len(read.group_documents)} groups are reserved, as shown; not the next:"
-            )
+    emit([group_document(one) for one in groups], form, print_all)
 
 
 def show(which: str, inventory: Path | None, form: Format) -> None:

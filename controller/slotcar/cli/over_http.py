@@ -198,11 +198,11 @@ class OverHttp:
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def create_group_from_document(
-        self, document: Mapping[str, Any], _now: datetime, hold: timedelta | None, _caller: Caller
-    ) -> tuple[Entry, ...]:
+    def create_groups_from_documents(
+        self, documents: Sequence[Mapping[str, Any]], _now: datetime, hold: timedelta | None, _caller: Caller
+    ) -> tuple[tuple[Entry, ...], ...]:
         hold_for = format_duration(hold) if hold is not None else None
-        return members_of(self.slotcar.group_create(document, hold=hold_for))
+        return tuple(map(members_of, self.slotcar.group_create_all(documents, hold=hold_for)))
 
     def groups(self, wanted: GroupFilter, _caller: Caller) -> tuple[tuple[Entry, ...], ...]:
         listed = self.slotcar.groups(

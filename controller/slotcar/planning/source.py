@@ -20,7 +20,7 @@ from slotcar.planning.never_fits import never_fits, never_fits_on_any
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.reservation import read_body, read_files
 from slotcar.reservation.entry import Ends
-from slotcar.reservation.loading import NO_CONTENTS, Loaded, read_group
+from slotcar.reservation.loading import NO_CONTENTS, Loaded, read_group_documents
 from slotcar.reservation.model import Reservation
 
 Key = tuple[str, str]
@@ -99,10 +99,10 @@ def source_of_body(
     return _source(read_body(body, now, max_windows), set_name, owners)
 
 
-def group_members(
-    body: Mapping[str, Any], now: datetime, max_windows: int, network: Network
+def members_of_groups(
+    groups: Sequence[object], now: datetime, max_windows: int, network: Network
 ) -> tuple[RoutedReservation, ...]:
-    """The members of one group that came as a request's JSON, in the keys that a group has in a file.
+    """The members of groups that came as a request's JSON, in the keys that a group has in a file.
 
     Raises:
         InvalidInput: anything in it is wrong, or names what the inventory has not.
@@ -117,7 +117,7 @@ def group_members(
         except NoPath as error:
             yield error.key, str(error)
 
-    read_group(body, now, max_windows, check_path)
+    read_group_documents(groups, now, max_windows, check_path)
     return tuple(members)
 
 

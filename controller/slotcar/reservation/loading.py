@@ -126,15 +126,17 @@ def read_body(body: Mapping[str, Any] | str, now: datetime, max_windows: int) ->
     return loaded.finished()
 
 
-def read_group(body: Mapping[str, Any], now: datetime, max_windows: int, check: Check = _nothing_wrong) -> Loaded:
-    """The members of one group that came as a request's JSON, with the keys that a group has in a file.
+def read_group_documents(
+    groups: Sequence[object], now: datetime, max_windows: int, check: Check = _nothing_wrong
+) -> Loaded:
+    """The members of groups that came as a request's JSON, with the keys that a group has in a file.
 
     Raises:
         InvalidInput: as `load_files`; also where they have more windows together than `max_windows`.
     """
     loaded = Loaded(now, check, max_windows=max_windows)
-    document = Document("request", {"together": [body]}, {})
-    read_groups(document, [body], {}, loaded)
+    document = Document("request", {"together": list(groups)}, {})
+    read_groups(document, list(groups), {}, loaded)
     _few_windows_of_groups(document, loaded)
     return loaded.finished()
 

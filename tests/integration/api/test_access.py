@@ -115,6 +115,7 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
     bodies: dict[str, Any] = {
         "/v1/reservations": body("asked", owner=owner, rate="900 Mbit/s"),
         "/v1/groups": group(owner, "asked", rate="900 Mbit/s"),
+        "/v1/group-sets": {"together": [group(owner, "asked", rate="900 Mbit/s")]},
         "/v1/enquiries": body(name=None, owner=None),
         "/v1/plans": file(owner),
         "/v1/applies": world.plans.get(whose, {}),

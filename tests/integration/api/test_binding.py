@@ -14,7 +14,7 @@ from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.groups import CommitGroup
 from slotcar.network.model import Device, Network
-from slotcar.planning.source import group_members
+from slotcar.planning.source import members_of_groups
 from slotcar.policy.errors import BindNotAllowed
 from slotcar.policy.roles import Caller, Role
 from slotcar.settings import Settings
@@ -167,8 +167,8 @@ def test_a_hold_is_not_committed_once_the_inventory_has_taken_the_account_back(
 ) -> None:
     now, caller, named = datetime.now(UTC), Caller("hep", Role.REQUESTER, "hep"), with_cores(network)
     settings = Settings(state_dir=tmp_path, inventory=GARNET)
-    members = group_members(cores({"user": "mover"}), now, settings.max_windows, named)
-    held = Broker(ledger, named, settings).create_group(members, caller, now, timedelta(minutes=5))
+    members = members_of_groups([cores({"user": "mover"})], now, settings.max_windows, named)
+    held = Broker(ledger, named, settings).create_groups(members, caller, now, timedelta(minutes=5))
     host = named.hosts[HOST].model_copy(update={"accounts": {"hep": ("dtn",)}})
     after = Broker(ledger, named.model_copy(update={"hosts": {**named.hosts, HOST: host}}), settings)
     with pytest.raises(BindNotAllowed, match="owner hep has the accounts dtn"):

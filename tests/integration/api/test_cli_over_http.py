@@ -16,7 +16,7 @@ from slotcar.policy.roles import Role
 from slotcar.views.documents import entry_document
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
 from tests.integration.api.test_access import group
-from tests.support.command_line import Cli, in_this_process
+from tests.support.command_line import Cli, Done, in_this_process
 
 FLOW = (
     "--source",
@@ -107,6 +107,24 @@ def test_groups_are_listed_and_not_their_members(cli: Cli, hep: httpx.Client, as
     assert cli("status", "--groups", "--name", "first").code == 2
     for handle in handles[1:]:
         operator.post(f"/v1/groups/{handle}/cancel").raise_for_status()
+
+
+def test_groups_of_a_file_are_reserved_together_or_not_at_all(cli: Cli, hep: httpx.Client, tmp_path: Path) -> None:
+    def reserve(*rates: str) -> Done:
+        groups = [group("hep", f"group{number}", rate=rate) for number, rate in enumerate(rates)]
+        for number, one in enumerate(groups):
+            one["members"][0]["network"]["destination"] = f"lbnl-premium:{5001 + number}"
+        (tmp_path / "groups.json").write_text(json.dumps({"version": 1, "together": groups}))
+        return cli("reserve", tmp_path / "groups.json", "-f", "json")
+
+    refused = reserve("1 Mbit/s", "900 Mbit/s")
+    assert (refused.code, refused.out) == (3, "")
+    assert "nothing of it was applied: hep/group1.line" in refused.err
+    assert cli("status", "--groups", "--all", "-f", "json").data == []
+    reserved = reserve("1 Mbit/s", "2 Mbit/s").data
+    assert [one["name"] for one in reserved] == ["group0", "group1"]
+    for one in reserved:
+        hep.post(f"/v1/groups/{one['handle']}/cancel").raise_for_status()
 
 
 def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx.Client, as_: As) -> None:

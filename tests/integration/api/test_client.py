@@ -144,6 +144,13 @@ def _ask_for_groups(slotcar: Slotcar) -> None:
         slotcar.group_approve(above["handle"], version=above["version"] + 1)
     assert slotcar.group_approve(above["handle"], version=above["version"])["state"] == "committed"
     assert slotcar.group_cancel(above["handle"])["state"] == "cancelled"
+    with pytest.raises(Problem, match=r"nothing of it was applied: hep/large\.line"):
+        slotcar.group_create_all([group("fits", 5009, "1 Mbit/s"), group("large", 5010, "900 Mbit/s")])
+    assert slotcar.groups(state=["committed"]) == []
+    both = slotcar.group_create_all([group(name, port, "1 Mbit/s") for name, port in (("b", 5009), ("a", 5010))])
+    assert [(one["name"], one["state"]) for one in both] == [("b", "committed"), ("a", "committed")]
+    for one in both:
+        slotcar.group_cancel(one["handle"])
     waiting = slotcar.group_create(group("waiting", 5008, "21 Mbit/s"))["handle"]
     assert slotcar.group_reject(waiting, "not today")["state"] == "rejected"
 

@@ -1,8 +1,7 @@
-"""Groups on the command line: what was made before a refusal is said, and an approval is of what was shown."""
+"""Groups on the command line: those of a file are reserved in one decision, and an approval is of what was shown."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,17 @@ def file_of(folder: Path, *groups: dict[str, Any]) -> Path:
     return file
 
 
-def test_a_group_that_was_made_before_a_refusal_is_said(cli: Cli, tmp_path: Path) -> None:
-    file = file_of(tmp_path, group("fits", 5001, "1 Mbit/s"), group("large", 5002, "900 Mbit/s"))
-    done = cli("reserve", file, "-f", "json")
-    assert done.code == 3
-    assert "hep/large.line" in done.err
-    (reserved,) = json.loads(done.out)
-    assert (reserved["name"], reserved["state"]) == ("fits", "committed")
-    assert cli("status", reserved["handle"], "-f", "json").data["version"] == reserved["version"]
+def test_the_groups_of_a_file_are_reserved_together_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
+    """The first was reserved, and "nothing of it was applied" was said of the second."""
+    refused = cli("reserve", file_of(tmp_path, group("fits", 5001, "1 Mbit/s"), group("large", 5002, "900 Mbit/s")))
+    assert (refused.code, refused.out) == (3, "")
+    assert "nothing of it was applied: hep/large.line" in refused.err
+    assert cli("status", "--groups", "--all", "-f", "json").data == []
+    file = file_of(tmp_path, group("fits", 5001, "1 Mbit/s"), group("small", 5002, "2 Mbit/s"))
+    reserved = cli("reserve", file, "-f", "json").data
+    assert [(one["name"], one["state"]) for one in reserved] == [("fits", "committed"), ("small", "committed")]
+    assert len({one["handle"] for one in reserved}) == 2
+    assert len(cli("events", "-f", "json").data) == 2
 
 
 def test_a_group_is_approved_as_it_was_shown(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

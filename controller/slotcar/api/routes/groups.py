@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Query, Response
 
 from slotcar.api.context import Context, MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
-from slotcar.api.group_models import GroupOut, GroupsOut
+from slotcar.api.group_models import GroupOut, GroupSetIn, GroupsOut
 from slotcar.api.models import ReasonIn
-from slotcar.api.routes.reservations import JSON, parsed
+from slotcar.api.routes.reservations import JSON, Hold, parsed
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
 from slotcar.ledger.model import Entry, State
-from slotcar.planning.source import group_members
+from slotcar.planning.source import members_of_groups
 from slotcar.policy.roles import Caller, owner_for
 from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
@@ -35,16 +35,43 @@ def group_create(
     response: Response,
     context: TheContext,
     caller: TheCaller,
-    hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
+    hold: Hold = None,
 ) -> dict[str, Any]:
     """All members are admitted, or none is (409) and the refusal names the member. `owner` may be left out."""
-    moment = context.now()
-    owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
-    broker = context.broker
-    members = group_members({**body, "owner": owner}, moment, broker.settings.max_windows, broker.network)
-    entries = broker.create_group(members, caller, moment, parsed("hold", parse_duration, hold))
+    (entries,) = _created([body], hold, context, caller)
     response.headers["Location"] = f"/v1/groups/{entries[0].group}"
     return answer(entries, response, context, caller)
+
+
+@router.post(
+    "/group-sets", status_code=201, response_model=GroupsOut, summary="Reserve several groups together",
+    dependencies=JSON,
+)  # fmt: skip
+def group_create_all(body: GroupSetIn, context: TheContext, caller: TheCaller, hold: Hold = None) -> dict[str, Any]:
+    """All members of all groups are admitted in one decision, or none is (409) and the refusal names the members.
+
+    Each group is as `group_create` takes it.
+    """
+    groups = _created(body.together, hold, context, caller)
+    return {"items": _documents(groups, context, caller), "next": None}
+
+
+def _created(
+    documents: Sequence[dict[str, Any]], hold: str | None, context: Context, caller: Caller
+) -> tuple[tuple[Entry, ...], ...]:
+    moment, broker = context.now(), context.broker
+    owned = [
+        {**one, "owner": owner_for(caller, one.get("owner") if isinstance(one.get("owner"), str) else None)}
+        for one in documents
+    ]
+    members = members_of_groups(owned, moment, broker.settings.max_windows, broker.network)
+    return broker.create_groups(members, caller, moment, parsed("hold", parse_duration, hold))
+
+
+def _documents(groups: Sequence[Sequence[Entry]], context: Context, caller: Caller) -> list[dict[str, Any]]:
+    entries = [one for members in groups for one in members]
+    slotted = {one.handle: one for one in context.broker.with_slots(entries, caller, context.now())}
+    return [group_document([slotted[one.handle] for one in members]) for members in groups]
 
 
 @router.get("/groups", response_model=GroupsOut, summary="List groups")
@@ -65,10 +92,8 @@ def group_list(
     """
     groups = context.broker.groups(GroupFilter(owner, state, since, until, newest, after, limit + 1), caller)
     page = groups[:limit]
-    listed = context.broker.with_slots([one for members in page for one in members], caller, context.now())
-    slotted = {one.handle: one for one in listed}
     return {
-        "items": [group_document([slotted[one.handle] for one in members]) for members in page],
+        "items": _documents(page, context, caller),
         "next": str(page[-1][0].number) if len(groups) > limit else None,
     }
 

@@ -48,6 +48,7 @@ from slotcar.views.documents import entry_document
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
 Handle = Annotated[str, Path(description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"])]
+Hold = Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")]
 LONGEST_KEY = 200
 JSON = [Depends(json_only)]
 
@@ -75,7 +76,7 @@ def create(
     response: Response,
     context: TheContext,
     caller: TheCaller,
-    hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
+    hold: Hold = None,
     idempotency_key: Annotated[
         str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")
     ] = None,
