@@ -1,7 +1,7 @@
 """Which controller, and with which token: from the environment, or a named context in `~/.config/slotcar`.
 
-`contexts.json` has the addresses, and which context is in use; `tokens/NAME` has a context's token. Both are files that
-nobody else may read (mode 0600).
+`contexts.json` has the addresses, the zones in which times are shown, and which context is in use; `tokens/NAME` has a
+context's token. Both are files that nobody else may read (mode 0600).
 """
 
 from __future__ import annotations
@@ -28,11 +28,25 @@ class NoContext(SlotcarError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A controller's address, and the token for it; `name` of the context, empty for the environment."""
+    """A controller's address, and the token for it; `name` of the context, empty for the environment. `timezone`: in which
+    people are shown times, empty where the context says none."""
 
     api: str
     token: str | None = field(repr=False)
     name: str = ""
+    timezone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What the file has of a context."""
+
+    api: str
+    timezone: str = ""
+
+    @property
+    def document(self) -> dict[str, str]:
+        return {"api": self.api, **({"timezone": self.timezone} if self.timezone else {})}
 
 
 def chosen_place(environment: Mapping[str, str] = os.environ, context: str | None = None) -> Place | None:
@@ -91,7 +105,11 @@ class Contexts:
 
     def names(self) -> dict[str, str]:
         """The address of each context."""
-        return dict(self._read()[1])
+        return {name: one.api for name, one in self._read()[1].items()}
+
+    def timezones(self) -> dict[str, str]:
+        """Of each context that has one."""
+        return {name: one.timezone for name, one in self._read()[1].items() if one.timezone}
 
     def in_use(self) -> str | None:
         return self._read()[0]
@@ -104,10 +122,10 @@ class Contexts:
         """
         # `add` takes the token away before it changes the address: one that is read between two equal ones is its token.
         while True:
-            api = self.need(name)[name]
+            kept = self._need(name)[name]
             token = self._token(name)
-            if self.need(name)[name] == api:
-                return Place(api, token, name)
+            if self._need(name)[name].api == kept.api:
+                return Place(kept.api, token, name, kept.timezone)
 
     def _token(self, name: str) -> str | None:
         file = self._token_file(name)
@@ -119,33 +137,42 @@ class Contexts:
             raise NoContext(f"{file} can be read by others: say chmod 600 {file}")
         return read_token(file)
 
-    def add(self, name: str, api: str, token: str | None, use: bool = False) -> None:
-        """Adds a context or replaces it; the first one is in use from then on."""
+    def add(self, name: str, api: str, token: str | None, use: bool = False, timezone: str | None = None) -> None:
+        """Adds a context or replaces it; the first one is in use from then on. `timezone`: in which people are shown times;
+        None leaves what there is."""
         if not NAME.fullmatch(name):
             raise NoContext(
                 f"{name} is not a valid name of a context: say letters, digits, dots and dashes, at most 63"
             )
         with self._locked():
             in_use, contexts = self._read()
-            if token is None or contexts.get(name) != api:
+            before = contexts.get(name, _Kept(""))
+            if token is None or before.api != api:
                 self._token_file(name).unlink(missing_ok=True)
-            self._keep(name if use or in_use is None else in_use, contexts | {name: api})
+            kept = _Kept(api, before.timezone if timezone is None else timezone)
+            self._keep(name if use or in_use is None else in_use, contexts | {name: kept})
             if token is not None:
                 self._write(self._token_file(name), token + "\n")
+
+    def set_timezone(self, name: str, timezone: str) -> None:
+        """In which people are shown times from now on; empty for none."""
+        with self._locked():
+            contexts = self._need(name)
+            self._keep(self.in_use(), contexts | {name: _Kept(contexts[name].api, timezone)})
 
     def use(self, name: str | None) -> None:
         """From now on; None for none."""
         with self._locked():
-            self._keep(name, self.names() if name is None else self.need(name))
+            self._keep(name, self._read()[1] if name is None else self._need(name))
 
     def remove(self, name: str) -> None:
         """With its token; where it was in use, none is."""
-        self.need(name)
+        self._need(name)
         with self._locked():
-            contexts = self.need(name)
+            contexts = self._need(name)
             in_use = self.in_use()
             self._token_file(name).unlink(missing_ok=True)
-            left = {one: api for one, api in contexts.items() if one != name}
+            left = {one: kept for one, kept in contexts.items() if one != name}
             self._keep(None if in_use == name else in_use, left)
 
     @contextmanager
@@ -160,8 +187,15 @@ class Contexts:
     def _token_file(self, name: str) -> Path:
         return self._folder / "tokens" / name
 
-    def need(self, name: str) -> dict[str, str]:
-        """All addresses by name, this one's among them.
+    def need(self, name: str) -> None:
+        """
+        Raises:
+            NoContext: there is none of that name.
+        """
+        self._need(name)
+
+    def _need(self, name: str) -> dict[str, _Kept]:
+        """All by name, this one among them.
 
         Raises:
             NoContext: there is none of that name.
@@ -172,10 +206,13 @@ class Contexts:
             raise NoContext(f"there is no context {name} in {self._file}: {known}; see: slotcar context add --help")
         return contexts
 
-    def _read(self) -> tuple[str | None, dict[str, str]]:
+    def _read(self) -> tuple[str | None, dict[str, _Kept]]:
         try:
             document = json.loads(_read(self._file))
-            contexts = {str(name): str(one["api"]) for name, one in document["contexts"].items()}
+            contexts = {
+                str(name): _Kept(str(one["api"]), str(one.get("timezone", "")))
+                for name, one in document["contexts"].items()
+            }
             in_use = document.get("in_use")
         except FileNotFoundError:
             return None, {}
@@ -185,8 +222,8 @@ class Contexts:
             raise NoContext(f"{self._file} is not a list of contexts; correct it or remove it") from error
         return (in_use if in_use in contexts else None), contexts
 
-    def _keep(self, in_use: str | None, contexts: Mapping[str, str]) -> None:
-        listed = {name: {"api": api} for name, api in sorted(contexts.items())}
+    def _keep(self, in_use: str | None, contexts: Mapping[str, _Kept]) -> None:
+        listed = {name: one.document for name, one in sorted(contexts.items())}
         self._write(self._file, json.dumps({"in_use": in_use, "contexts": listed}, indent=2) + "\n")
 
     def _write(self, file: Path, text: str) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import Time, items, send_json, time_text
+from slotcar_client.calls.requests import Time, items, pages, send_json, time_text
 from slotcar_client.transport import Conversation
+
+#: Of one page; the API gives no more.
+REVISIONS_PAGE = 100
 
 
 def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[answers.Configuration]]:
@@ -21,8 +24,8 @@ def device_states() -> Conversation[list[answers.DeviceState]]:
 
 
 def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[answers.Revision]]:
-    """What was pushed, the latest first, or the latest before one; not for requesters."""
-    return (yield from items("/v1/revisions", {"before": before, "limit": limit}))
+    """What was pushed, the latest first, or the latest before one: all of it, or the first `limit`; not for requesters."""
+    return (yield from pages("/v1/revisions", {"before": before}, REVISIONS_PAGE, limit, cursor="before"))
 
 
 def holds() -> Conversation[list[answers.Hold]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import PAGE, Time, items, send_json, time_text, without_unset
+from slotcar_client.calls.requests import PAGE, Time, items, pages, send_json, time_text, without_unset
 from slotcar_client.transport import Conversation
 
 
@@ -51,8 +51,8 @@ def webhook_test(webhook: str) -> Conversation[answers.Tested]:
 
 
 def webhook_dead_letters(webhook: str, limit: int | None = None) -> Conversation[list[answers.DeadLetter]]:
-    """Events that were given up."""
-    return (yield from items(f"{_webhook(webhook)}/dead-letters", {"limit": limit}))
+    """Events that were given up: all of them, page by page, or the first `limit`."""
+    return (yield from pages(f"{_webhook(webhook)}/dead-letters", {}, limit=limit))
 
 
 def webhook_redeliver(webhook: str, sequences: Iterable[int] | None = None) -> Conversation[int]:

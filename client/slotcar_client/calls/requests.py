@@ -58,13 +58,16 @@ def next_page(page: Json, before: Any) -> Any:
     return page["next"]
 
 
-def pages(path: str, query: Json, page_size: int = PAGE, limit: int | None = None) -> Conversation[list[Any]]:
-    """All items of a list that the API gives page by page, or the first `limit`."""
+def pages(
+    path: str, query: Json, page_size: int = PAGE, limit: int | None = None, cursor: str = "after"
+) -> Conversation[list[Any]]:
+    """All items of a list that the API gives page by page, or the first `limit`; `cursor`: the parameter by which it goes
+    on, which `query` may begin with."""
     listed: list[Any] = []
-    after: str | None = None
+    after = query.get(cursor)
     while True:
         size = page_size if limit is None else min(page_size, limit - len(listed))
-        page = yield from send_json("GET", path, {**query, "after": after, "limit": size})
+        page = yield from send_json("GET", path, {**query, cursor: after, "limit": size})
         listed += page["items"]
         if page["next"] is None or not page["items"] or (limit is not None and len(listed) >= limit):
             return listed

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import PAGE, Time, items, next_page, send_json, time_text
+from slotcar_client.calls.requests import Time, items, pages, send_json, time_text
 from slotcar_client.transport import Conversation
 
 
@@ -15,27 +15,20 @@ def timeline(
     reservation: str | None = None, owner: str | None = None, name: str | None = None, label: str | None = None,
     limit: int | None = None,
 ) -> Conversation[list[answers.TimelineItem]]:  # fmt: skip
-    """Slot boundaries from an hour back to 24 hours ahead, where neither is said; the first `limit` (100)."""
+    """Slot boundaries from an hour back to 24 hours ahead, where neither is said: all of them, or the first `limit`."""
     query = {
         "from": time_text(since), "until": time_text(until), "hours": hours, "device": list(device), "owner": owner,
         "name": name, "reservation": reservation, "label": label,
     }  # fmt: skip
-    listed: list[answers.TimelineItem] = []
-    most = 100 if limit is None else limit
-    while True:
-        page = yield from send_json("GET", "/v1/timeline", query | {"limit": min(PAGE, most - len(listed))})
-        listed += page["items"]
-        after = next_page(page, query["from"])
-        if after is None or len(listed) >= most:
-            return listed
-        query["from"] = after
+    return (yield from pages("/v1/timeline", query, limit=limit, cursor="from"))
 
 
 def boundaries(
     *, since: Time | None = None, until: Time | None = None, limit: int | None = None
 ) -> Conversation[list[answers.BoundaryCount]]:
-    """The next boundaries, counted; from now for 31 days where neither is said."""
-    return (yield from items("/v1/boundaries", {"from": time_text(since), "until": time_text(until), "limit": limit}))
+    """The next boundaries, counted: all of them, or the first `limit`; from now for 31 days where neither is said."""
+    query = {"from": time_text(since), "until": time_text(until)}
+    return (yield from pages("/v1/boundaries", query, limit=limit, cursor="from"))
 
 
 def boundary(instant: Time) -> Conversation[answers.BoundaryView]:

@@ -41,6 +41,6 @@ WEBHOOK_EXAMPLES: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
     "webhook_list": (None, {_JSON: {"items": [_WEBHOOK]}}),
     "webhook_remove": (None, {_JSON: _NEW}),
     "webhook_test": (None, {_JSON: {"delivered": True, "status": 204, "message": ""}}),
-    "webhook_dead_letters": (None, {_JSON: {"items": [_LETTER]}}),
+    "webhook_dead_letters": (None, {_JSON: {"items": [_LETTER], "next": None}}),
     "webhook_redeliver": ({"sequences": [9]}, {_JSON: {"waiting": 1}}),
 }

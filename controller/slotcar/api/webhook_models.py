@@ -59,6 +59,7 @@ class DeadLetterOut(Answer):
 
 class DeadLettersOut(Answer):
     items: list[DeadLetterOut]
+    next: str | None = Field(description="`after` of the following page; null on the last")
 
 
 class RedeliverIn(Answer):

@@ -150,9 +150,10 @@ class WebhookStore:
         first = self._deliveries(*where, limit=1)
         return first[0] if first else None
 
-    def dead(self, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
-        """The deliveries that were given up, by number."""
-        return self._deliveries(_waiting.webhook == webhook_id, _waiting.dead_at.is_not(None), limit=limit)
+    def dead(self, webhook_id: str, limit: int, after: int = 0) -> tuple[Delivery, ...]:
+        """The deliveries that were given up, by number, those after one."""
+        later = _waiting.sequence > after
+        return self._deliveries(_waiting.webhook == webhook_id, _waiting.dead_at.is_not(None), later, limit=limit)
 
     def delivered(self, webhook_id: str, sequence: int, now: datetime) -> None:
         with database.answering(), self._engine.begin() as connection:

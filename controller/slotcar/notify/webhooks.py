@@ -123,10 +123,10 @@ class Webhooks:
 
         return asyncio.run(send())
 
-    def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100) -> tuple[Delivery, ...]:
-        """The events that were given up, by number, as the caller may see them."""
+    def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100, after: int = 0) -> tuple[Delivery, ...]:
+        """The first events after a number that were given up, by number, as the caller may see them."""
         self._need(webhook_id, caller, "see dead letters")
-        owner, letters = _owner(caller, "see dead letters"), self.ledger.webhooks.dead(webhook_id, limit)
+        owner, letters = _owner(caller, "see dead letters"), self.ledger.webhooks.dead(webhook_id, limit, after)
         return tuple(replace(_without_reason(one, owner), event=shown_to(one.event, caller)) for one in letters)
 
     def redeliver(self, webhook_id: str, sequences: Collection[int] | None, caller: Caller, now: datetime) -> int:

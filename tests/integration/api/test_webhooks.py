@@ -75,16 +75,23 @@ def test_dead_letters_are_listed_and_wait_again(serve: Serve, secret_file: Path,
     api, status = serve(), [500]
     with Receiver(lambda _got: status[0]) as receiver, dispatching(ledger):
         hook = api.post("/v1/webhooks", json=webhook_document(receiver.url, secret_file)).json()["id"]
-        tell(ledger, "r-a")
-        wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 1, "it to be given up")
-        (letter,) = api.get(f"/v1/webhooks/{hook}/dead-letters").json()["items"]
-        assert (letter["event"]["sequence"], letter["attempts"], letter["last_error"]) == (1, 3, "answered 500")
+        for handle in ("r-a", "r-b"):
+            tell(ledger, handle)
+        wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 2, "them to be given up")
+        first, second = (
+            api.get(f"/v1/webhooks/{hook}/dead-letters", params={"limit": 1, "after": after}).json()
+            for after in (0, 1)
+        )
+        assert (first["next"], second["next"]) == ("1", None), "it goes on where the first page ends"
+        assert [page["items"][0]["event"]["sequence"] for page in (first, second)] == [1, 2]
+        (letter,) = first["items"]
+        assert (letter["attempts"], letter["last_error"]) == (3, "answered 500")
         (listed,) = api.get("/v1/webhooks").json()["items"]
-        assert (listed["dead"], listed["last_error"]) == (1, "answered 500")
+        assert (listed["dead"], listed["last_error"]) == (2, "answered 500")
         status[0] = 200
-        assert api.post(f"/v1/webhooks/{hook}/redeliver", json={"sequences": [1]}).json() == {"waiting": 1}
+        assert api.post(f"/v1/webhooks/{hook}/redeliver", json={"sequences": [1, 2]}).json() == {"waiting": 2}
         wait_for(lambda: not ledger.webhooks.backlogs(), "it to be delivered")
-    assert api.get(f"/v1/webhooks/{hook}/dead-letters").json() == {"items": []}
+    assert api.get(f"/v1/webhooks/{hook}/dead-letters").json() == {"items": [], "next": None}
 
 
 def test_auditors_have_nothing_to_do_with_them(as_: As, secret_file: Path) -> None:

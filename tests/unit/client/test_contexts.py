@@ -36,6 +36,21 @@ def test_the_first_context_is_in_use_until_another_is(contexts: Contexts, enviro
     assert chosen_place(environment) is None
 
 
+def test_a_context_keeps_the_zone_of_its_reader(contexts: Contexts, tmp_path: Path) -> None:
+    contexts.add("lab", "http://127.0.0.1:8470", "slotcar_lab", timezone="Europe/Zurich")
+    contexts.add("site", "https://slotcar.example.net", None)
+    assert contexts.timezones() == {"lab": "Europe/Zurich"}
+    assert contexts.place("lab").timezone == "Europe/Zurich"
+    contexts.add("lab", "http://127.0.0.1:8471", "slotcar_new")
+    assert contexts.place("lab") == Place("http://127.0.0.1:8471", "slotcar_new", "lab", "Europe/Zurich")
+    contexts.use("site")
+    contexts.set_timezone("lab", "")
+    assert (contexts.timezones(), contexts.in_use()) == ({}, "site")
+    assert "timezone" not in (tmp_path / "slotcar" / "contexts.json").read_text(), "as an earlier version wrote it"
+    with pytest.raises(NoContext, match="there is no context nowhere"):
+        contexts.set_timezone("nowhere", "UTC")
+
+
 def test_the_environment_comes_before_the_context_in_use(
     contexts: Contexts, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -74,11 +74,17 @@ def test(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     name="webhook_dead_letters",
 )
 def dead_letters(
-    webhook: Id, context: TheContext, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    webhook: Id,
+    context: TheContext,
+    caller: TheCaller,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """Events that were given up after the last attempt, by number."""
-    letters = _of(context).dead_letters(webhook, caller, limit)
-    return {"items": [letter_document(letter) for letter in letters]}
+    """Events that were given up after the last attempt, by number; `next` is the cursor of the following page, null on the
+    last."""
+    letters = _of(context).dead_letters(webhook, caller, limit + 1, after)
+    following = str(letters[limit - 1].event.sequence) if len(letters) > limit else None
+    return {"items": [letter_document(letter) for letter in letters[:limit]], "next": following}
 
 
 @router.post(
