@@ -11,7 +11,7 @@ from slotcar.api.models import Answer
 from slotcar.ledger.slot_states import SlotState
 from slotcar.views.timeline import SlotAtBoundary
 
-PhaseName = Literal["planned", "staged", "armed", "active", "failed", "unrecorded", "nothing to do"]
+PhaseName = Literal["planned", "staged", "armed", "active", "failed", "withheld", "unrecorded", "nothing to do"]
 
 
 class DeviceAtBoundaryOut(Answer):

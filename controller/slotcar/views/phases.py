@@ -20,14 +20,16 @@ BOUNDARY_SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
-    """How far a device is with a boundary: `planned` is to come, `unrecorded` is past and has no record. `nothing to do`:
-    none of its lines change there, and it was read and has what is wanted."""
+    """How far a device is with a boundary: `planned` is to come, `unrecorded` is past and has no record. `withheld`: what
+    was to begin there was kept from it, because of itself or another. `nothing to do`: none of its lines change there, and
+    it was read and has what is wanted."""
 
     PLANNED = "planned"
     STAGED = "staged"
     ARMED = "armed"
     ACTIVE = "active"
     FAILED = "failed"
+    WITHHELD = "withheld"
     UNRECORDED = "unrecorded"
     UNCHANGED = "nothing to do"
 
@@ -48,6 +50,8 @@ class Record:
     sequence: int = field(default=0, compare=False)
 
 
+#: It has not what the boundary was to bring, and why is said.
+NOT_GIVEN = frozenset({Phase.FAILED, Phase.WITHHELD})
 Records = Mapping[tuple[datetime, str], Record]
 
 
@@ -80,7 +84,7 @@ def records_of(events: Iterable[Event]) -> Records:
             if at is not None and phase is not None:
                 new = Record(phase, lags.get(device), _message(event, phase), event.sequence)
                 records[at, device] = _later(records.get((at, device)), new)
-                (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
+                (failures[device].add if phase in NOT_GIVEN else failures[device].discard)(at)
             if event.kind in ("push.verified", BOUNDARY_SEEN):
                 # What failed at a boundary, and is verified after it, carries what that boundary wanted, late. Only a push
                 # gives a device what was withheld from it.
@@ -120,34 +124,40 @@ def _sighting(event: Event) -> Sighting | None:
 def with_seen(record: Record | None, sightings: Iterable[Sighting], boundary: datetime) -> Record | None:
     """A boundary that nobody saw the device act at (no controller ran, or it came late) is in place when the device is
     first seen to have what is wanted after it; how late the device acted nobody knows."""
-    if record is not None and record.phase in (Phase.ACTIVE, Phase.FAILED):
+    if record is not None and record.phase in (Phase.ACTIVE, *NOT_GIVEN):
         return record
     first = next((one for one in sightings if one.until >= boundary), None)
     return Record(Phase.ACTIVE, None, f"in place by {iso(first.at)}") if first else record
 
 
-def verified_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Event]:
-    """By boundary and device: the last event of a slot that says that it is in place there since its start, or gone since
-    its end."""
-    verified: dict[tuple[datetime, str], Event] = {}
+def slot_events_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Event]:
+    """By boundary and device: the last event of a slot that says that it is in place there since its start, kept from it at
+    its start, or gone since its end."""
+    last: dict[tuple[datetime, str], Event] = {}
+    edge = {"in-place": "start", "withheld": "start", "ended": "end"}
     for event in events:
-        edge = {"in-place": "start", "ended": "end"}
         for device, state in event.details["devices"].items() if event.kind.startswith(FAMILY) else ():
             at = instant_of(event.details, edge[state]) if state in edge else None
             if at is not None:
-                verified[at, device] = event
-    return verified
+                last[at, device] = event
+    return last
 
 
-def with_verified(record: Record | None, verified: Event | None) -> Record | None:
+def with_slot_event(record: Record | None, slot_event: Event | None, device: str) -> Record | None:
     """A device that had nothing to do at a boundary and was read is not unrecorded; nor has it failed for ever where what
-    was withheld then is in place since."""
-    if verified is None or (record is not None and record.phase is not Phase.FAILED):
+    was withheld then is in place since. One from which a slot is kept is not only planned or armed."""
+    if slot_event is None:
+        return record
+    if slot_event.details["devices"][device] == "withheld":
+        stands = record is not None and (record.phase is Phase.ACTIVE or record.phase in NOT_GIVEN)
+        why = str(slot_event.details.get("message", ""))
+        return record if stands else Record(Phase.WITHHELD, None, why, slot_event.sequence)
+    if record is not None and record.phase not in NOT_GIVEN:
         return record
     if record is None:
         return Record(Phase.UNCHANGED)
-    if record.sequence < verified.sequence:
-        return Record(Phase.ACTIVE, None, f"late, at {iso(verified.at)}: {record.message}", verified.sequence)
+    if record.sequence < slot_event.sequence:
+        return Record(Phase.ACTIVE, None, f"late, at {iso(slot_event.at)}: {record.message}", slot_event.sequence)
     return record
 
 
@@ -204,11 +214,13 @@ def _phase(event: Event, at: datetime | None) -> Phase | None:
     if event.kind == "push.verified":
         # Read back before the boundary, it is the program that was found, not yet its effect.
         return Phase.ARMED if at is not None and event.at < at else Phase.ACTIVE
+    if event.kind == "boundary.failed" and event.details.get("withheld"):
+        return Phase.WITHHELD
     return _SIMPLY.get(event.kind)
 
 
 def _message(event: Event, phase: Phase) -> str:
-    if phase is not Phase.FAILED:
+    if phase not in NOT_GIVEN:
         return ""
     words = str(event.details.get("message") or "no reason was recorded")
     return f"not rolled back: {words}" if event.kind == "push.not-rolled-back" else words
@@ -216,7 +228,7 @@ def _message(event: Event, phase: Phase) -> str:
 
 def _later(old: Record | None, new: Record) -> Record:
     """A failure counts until something is tried again; else the furthest phase, with the lag that was told."""
-    if old is None or Phase.FAILED in (old.phase, new.phase):
+    if old is None or not NOT_GIVEN.isdisjoint((old.phase, new.phase)):
         return new
     if _ORDER.index(new.phase) < _ORDER.index(old.phase):
         return old

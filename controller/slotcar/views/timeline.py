@@ -12,13 +12,13 @@ from typing import Literal
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import SlotState, configured_devices
 from slotcar.timebase import MICROSECOND
-from slotcar.views.phases import Phase, records_of, seen_of, verified_of, with_seen, with_verified
+from slotcar.views.phases import Phase, records_of, seen_of, slot_events_of, with_seen, with_slot_event
 
 #: How far back one looks who does not say.
 LOOK_BACK = timedelta(hours=1)
 #: What makes a boundary active as a whole only when it is so on every device; the first that is found counts.
 _WORST_FIRST = (
-    Phase.FAILED, Phase.UNRECORDED, Phase.PLANNED, Phase.STAGED, Phase.ARMED, Phase.ACTIVE, Phase.UNCHANGED
+    Phase.FAILED, Phase.WITHHELD, Phase.UNRECORDED, Phase.PLANNED, Phase.STAGED, Phase.ARMED, Phase.ACTIVE, Phase.UNCHANGED
 )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def timeline(
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
     placed = tuple(_placed(events, {entry.handle: entry for entry in listed}))
-    records, sightings, verified = records_of(placed), seen_of(placed), verified_of(placed)
+    records, sightings, slot_events = records_of(placed), seen_of(placed), slot_events_of(placed)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -157,8 +157,8 @@ def timeline(
         recorded = [
             (
                 name,
-                with_verified(
-                    with_seen(records.get((at, name)), sightings.get(name, ()), at), verified.get((at, name))
+                with_slot_event(
+                    with_seen(records.get((at, name)), sightings.get(name, ()), at), slot_events.get((at, name)), name
                 ),
             )
             for name in sorted(names)
@@ -184,7 +184,7 @@ def timeline(
 
 
 def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[Event]:
-    """The events, with each reservation that was withheld shown as a failure of the boundary at which it was to begin."""
+    """The events, with each reservation that was withheld told of at the boundary at which it was to begin."""
     for event in events:
         entry = entries.get(event.handle or "") if event.kind == "push.withheld" else None
         if entry is None:

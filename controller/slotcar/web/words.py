@@ -27,6 +27,7 @@ PHASES = {
     Phase.PLANNED: StateMark("planned", "○", "soft"), Phase.STAGED: StateMark("staged", "◔", "wait"),
     Phase.ARMED: StateMark("armed", "◑", "wait"), Phase.ACTIVE: StateMark("active", "●", "good"),
     Phase.FAILED: StateMark("failed", "✕", "bad"), Phase.UNRECORDED: StateMark("unrecorded", "?", "soft"),
+    Phase.WITHHELD: StateMark("withheld", "‖", "bad"),
     Phase.UNCHANGED: StateMark("nothing to do", "–", "soft"),
 }  # fmt: skip
 DEVICES = {

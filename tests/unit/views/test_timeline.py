@@ -102,10 +102,10 @@ def test_a_failure_stays_until_it_is_made_good_and_says_why() -> None:
     assert late.message == "late, at 2027-03-01T12:01:15Z: no route"
 
 
-def test_a_reservation_that_was_withheld_makes_its_start_fail_until_its_devices_are_verified() -> None:
+def test_a_reservation_that_was_withheld_is_so_at_its_start_until_its_devices_are_verified() -> None:
     withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
     item = one(timeline([entry(1, (1, 9))], [withheld], WIDE, at(2)), at(1))
-    assert (item.phase, phases(item)) == (Phase.FAILED, {"r1": "failed", "r2": "failed"})
+    assert (item.phase, phases(item)) == (Phase.WITHHELD, {"r1": "withheld", "r2": "withheld"})
     assert item.devices[0].message == "hep/n1 was withheld: trouble with r2"
     well = [
         Event(number, at(3), "push.verified", None, name, {"revision": "x", "activate_at": iso(at(3))})
@@ -113,7 +113,7 @@ def test_a_reservation_that_was_withheld_makes_its_start_fail_until_its_devices_
     ]
     assert one(timeline([entry(1, (1, 9))], [withheld, *well], WIDE, at(4)), at(1)).phase is Phase.ACTIVE
     recurring = [entry(1, (-20, -10), (5, 9))]
-    assert one(timeline(recurring, [withheld], WIDE, at(6)), at(5)).phase is Phase.FAILED
+    assert one(timeline(recurring, [withheld], WIDE, at(6)), at(5)).phase is Phase.WITHHELD
     assert one(timeline(recurring, [withheld], WIDE, at(6)), at(-20)).phase is Phase.UNRECORDED
 
 
@@ -149,10 +149,28 @@ def test_a_router_that_a_boundary_does_not_change_is_in_place_when_the_others_ar
     assert phases(later) == {"r1": "unrecorded", "r2": "unrecorded"}
 
 
+def test_a_slot_that_is_told_to_be_withheld_is_so_at_its_start_until_it_is_in_place() -> None:
+    """By a held router, of which no push failed."""
+    edges = {"start": iso(at(1)), "end": iso(at(9)), "message": "r1: it is held"}
+
+    def slot_event(number: int, minute: int, state: str) -> Event:
+        devices = {"devices": {"r1": state, "r2": state}}
+        return Event(number, at(minute), f"slot.{state}", "h1", None, edges | devices)
+
+    events = [slot_event(1, 0, "withheld")]
+    item = one(timeline([entry(1, (1, 9))], events, WIDE, at(2)), at(1))
+    assert (item.phase, phases(item)) == (Phase.WITHHELD, {"r1": "withheld", "r2": "withheld"})
+    assert item.devices[0].message == "r1: it is held"
+    late = one(timeline([entry(1, (1, 9))], [*events, slot_event(2, 3, "in-place")], WIDE, at(4)), at(1))
+    assert late.phase is Phase.UNCHANGED, "it was read, and no push to it is on record"
+    begun = Event(0, at(1), "boundary.active", None, None, {"at": iso(at(1)), "devices": ["r1", "r2"]})
+    assert one(timeline([entry(1, (1, 9))], [begun, *events], WIDE, at(2)), at(1)).phase is Phase.ACTIVE
+
+
 def test_what_was_withheld_is_in_place_by_a_push_only() -> None:
     withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
     boundary_event = Event(2, at(2), "boundary.seen", None, None, {"devices": ["r1"], "until": iso(at(2))})
-    assert one(timeline([entry(1, (1, 9))], [withheld, boundary_event], WIDE, at(3)), at(1)).phase is Phase.FAILED
+    assert one(timeline([entry(1, (1, 9))], [withheld, boundary_event], WIDE, at(3)), at(1)).phase is Phase.WITHHELD
     failed = Event(
         1, at(1), "boundary.failed", None, None, {"devices": ["r1"], "at": iso(at(1)), "message": "no route"}
     )

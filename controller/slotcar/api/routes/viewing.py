@@ -47,7 +47,8 @@ def timeline(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """What starts and ends at each instant at which some device's configuration changes, in order, with how far each
-    device is: planned, staged, armed, active, failed, or unrecorded where it is past and nothing was written down.
+    device is: planned, staged, armed, active, failed, withheld (what was to begin is kept from it), or unrecorded where it
+    is past and nothing was written down.
 
     A requester sees the boundaries of its own reservations, with the devices that these cross. Pages go on at `next`.
     """
