@@ -24,6 +24,7 @@ from slotcar.policy.amounts import amount_of
 from slotcar.policy.gate import needs_approval
 from slotcar.policy.policy import Policy
 from slotcar.timebase import Window
+from slotcar.views.explain import clock_note
 
 #: The note of a step that comes into force only once an operator has approved it.
 WAITS = "waits for approval"
@@ -148,6 +149,7 @@ class Deciding:
         notes = ([WAITS] if waits else [step.note] if step.note else []) + _moves_note(placed)
         if hops_of(routed.paths) != hops_of(shortest):
             notes.append(f"takes the path {' > '.join(hop.device for hop in routed.paths[0].hops)}")
+        notes += [note] if (note := clock_note(routed.reservation)) else []
         return replace(step, reservation=routed.reservation, routed=routed, waits=waits, note=", ".join(notes))
 
     def _placed(

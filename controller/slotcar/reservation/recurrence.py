@@ -122,6 +122,23 @@ def expand(rule: object, start: datetime, length: Length, zone: tzinfo) -> tuple
     return windows
 
 
+def left_out(rule: str, windows: Sequence[Window], zone: tzinfo) -> tuple[datetime, ...]:
+    """The times of the wall clock at which a rule that was expanded to `windows` would occur too, were they not among those
+    that the clock leaves out: up to UNTIL, or the last window."""
+    parts = check_rule(rule)
+    positions = [int(one) for one in parts["BYSETPOS"].split(",")] if "BYSETPOS" in parts else []
+    first, last = (one.start.astimezone(zone).replace(tzinfo=None, fold=0) for one in (windows[0], windows[-1]))
+    if "UNTIL" in parts:
+        until = _until(rule, parts["UNTIL"])
+        last = min(until.astimezone(zone).replace(tzinfo=None) if until.tzinfo else until, first + LONGEST_RECURRENCE)
+    missing = []
+    for period in _periods(parts, rule, first):
+        missing += [one for one in _at_positions(period, positions) if first < one <= last and not exists(one, zone)]
+        if period[-1] >= last:
+            break
+    return tuple(missing)
+
+
 def _starts(parts: Mapping[str, str], rule: object, start: datetime, zone: tzinfo) -> Iterator[datetime]:
     """The instants at which the rule occurs, in order; UNTIL in UTC is an instant, else a time of the wall clock."""
     until = _until(rule, parts["UNTIL"]) if "UNTIL" in parts else None

@@ -9,6 +9,7 @@ from slotcar.admission.model import Refused
 from slotcar.managers import request_of
 from slotcar.reservation.model import Claim, Reservation, Slot
 from slotcar.reservation.need import VolumeByDeadline
+from slotcar.reservation.recurrence import left_out
 from slotcar.reservation.times import parse_zone
 from slotcar.timebase import iso
 from slotcar.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
@@ -96,6 +97,20 @@ def _hours_lines(reservation: Reservation) -> list[str]:
     )
     whole = {slot.rates for slot in reservation.slots[1:-1]} == {slot.rates for slot in reservation.slots}
     return [f"{line} {reservation.timezone}" for line in hours] if whole and len(hours) <= HOURS_SHOWN else []
+
+
+def clock_note(reservation: Reservation) -> str:
+    """`no slot on 2027-03-28: the clocks of Europe/Zurich leave 02:30 out that day`; empty where none is lost so."""
+    if reservation.recurrence is None or reservation.timezone is None:
+        return ""
+    missing = left_out(reservation.recurrence, reservation.windows, parse_zone(reservation.timezone))
+    if not missing:
+        return ""
+    days = ", ".join(f"{one:%Y-%m-%d}" for one in missing[:SLOTS_SHOWN])
+    more = f" and {len(missing) - SLOTS_SHOWN} more days" if len(missing) > SLOTS_SHOWN else ""
+    times = " and ".join(dict.fromkeys(f"{one:%H:%M}" for one in missing))
+    then = "that day" if len(missing) == 1 else "then"
+    return f"no slot on {days}{more}: the clocks of {reservation.timezone} leave {times} out {then}"
 
 
 def rates_words(slot: Slot) -> str:

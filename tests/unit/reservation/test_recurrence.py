@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
+from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand, left_out
 from slotcar.reservation.times import parse_zone
 from slotcar.reservation.wall_clock import Length
 from slotcar.timebase import iso
@@ -36,6 +36,25 @@ def test_an_hour_that_is_left_out_is_no_occurrence_and_does_not_count() -> None:
     assert instants == ["2027-03-27T01:30", "2027-03-29T00:30", "2027-03-30T00:30"]
     both = starts("FREQ=DAILY;COUNT=4;BYHOUR=2,3", "2027-03-27T02:30:00+01:00", "Europe/Zurich")
     assert both == ["2027-03-27T01:30", "2027-03-27T02:30", "2027-03-28T01:30", "2027-03-29T00:30"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "start", "missing"),
+    [
+        ("FREQ=DAILY;COUNT=3", "2027-03-27T02:30:00+01:00", ["2027-03-28T02:30"]),
+        ("FREQ=DAILY;UNTIL=20270328", "2027-03-27T02:30:00+01:00", ["2027-03-28T02:30"]),
+        ("FREQ=DAILY;COUNT=1", "2027-03-27T02:30:00+01:00", []),
+        ("FREQ=DAILY;COUNT=400", "2027-03-27T02:30:00+01:00", ["2027-03-28T02:30", "2028-03-26T02:30"]),
+        ("FREQ=WEEKLY;INTERVAL=2;COUNT=3", "2027-03-21T02:30:00+01:00", []),
+        ("FREQ=WEEKLY;INTERVAL=2;COUNT=3", "2027-03-14T02:30:00+01:00", ["2027-03-28T02:30"]),
+        ("FREQ=MONTHLY;BYDAY=SU;BYSETPOS=-1;COUNT=3", "2027-02-28T02:30:00+01:00", ["2027-03-28T02:30"]),
+        ("FREQ=DAILY;COUNT=3", "2027-03-27T22:00:00+01:00", []),
+    ],
+)
+def test_what_the_clock_leaves_out_can_be_said(rule: str, start: str, missing: list[str]) -> None:
+    zone = parse_zone("Europe/Zurich")
+    windows = expand(rule, datetime.fromisoformat(start), Length(0, HOUR), zone)
+    assert [one.isoformat(timespec="minutes") for one in left_out(rule, windows, zone)] == missing
 
 
 @pytest.mark.parametrize(
