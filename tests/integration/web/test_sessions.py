@@ -144,3 +144,14 @@ def test_one_zone_a_session(site: Site) -> None:
 )  # fmt: skip
 def test_a_sign_in_leads_back_to_this_site_alone(address: str, own: str) -> None:
     assert own_address(address) == own
+
+
+def test_who_signs_in_says_in_which_zone_times_are_shown(site: Site) -> None:
+    client = site.client()
+    assert 'name="zone" value="UTC"' in client.get("/sign-in").text, "a browser without a script says nothing"
+    data = {"token": site.tokens["operator"], "zone": "Europe/Zurich"}
+    assert client.post("/sign-in", data=data).status_code == 303
+    assert "Europe/Zurich, UTC+0" in client.get("/").text
+    refused = site.client().post("/sign-in", data=data | {"zone": "Europe/Nowhere"})
+    assert (refused.status_code, "is no time zone" in refused.text) == (422, True)
+    assert "data-own-zone" not in refused.text, "the script would fill in the same again"

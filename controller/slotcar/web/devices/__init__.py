@@ -58,11 +58,12 @@ def one(visit: Visit) -> Answer:
     states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     state = next(one for one in states if one.device == name)
     window = Window(visit.now, visit.clock.parse("now + 1 d"))
-    courses, _ = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
+    courses, more = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
     model = {
         "device": network.devices[name], "state": state, "mark": DEVICES[state.state], "sequence": sequence,
         "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
         "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in courses],
+        "more_resources": more is not None,
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
         "held": holds_of(visit.broker.ledger, visit.now, [name]).get(name),
         "why_not": why_not_operator(visit.caller, "hold or release a router"),

@@ -36,13 +36,15 @@ def _whole(visit: Visit) -> dict[str, Any]:
     following: BoundaryRows | None = None
     if coming:
         following = boundary_rows(visit.overview.boundary(coming[0].at, visit.caller, visit.now))
-    waiting_for = EntryFilter(waits=True, newest=True, limit=CARD)
+    waits = visit.broker.list(EntryFilter(waits=True, newest=True, limit=CARD + 1), visit.caller)
     states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     return {
         "following": following,
+        "more_devices": bool(following and following.following),
         "turns": coming[0].at if coming else None,
         "coming": coming[1:],
-        "waiting": rows_of(visit.with_slots(visit.broker.list(waiting_for, visit.caller)), visit.clock),
+        "waiting": rows_of(visit.with_slots(waits[:CARD]), visit.clock),
+        "more_waiting": len(waits) > CARD,
         "troubles": troubles_of(states),
         "devices": summary_of(states),
         "controller": controller_words(visit.context.loop, visit.now),
@@ -51,11 +53,15 @@ def _whole(visit: Visit) -> dict[str, Any]:
 
 
 def _own(visit: Visit) -> dict[str, Any]:
-    waiting = EntryFilter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD)
+    waiting = EntryFilter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD + 1)
+    soonest = visit.overview.soonest(visit.caller, visit.now, CARD + 1)
+    waits = visit.broker.list(waiting, visit.caller)
     coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
     return {
-        "running": rows_of(visit.with_slots(visit.overview.soonest(visit.caller, visit.now, CARD)), visit.clock),
-        "waiting": rows_of(visit.with_slots(visit.broker.list(waiting, visit.caller)), visit.clock),
+        "running": rows_of(visit.with_slots(soonest[:CARD]), visit.clock),
+        "more_running": len(soonest) > CARD,
+        "waiting": rows_of(visit.with_slots(waits[:CARD]), visit.clock),
+        "more_waiting": len(waits) > CARD,
         "coming": coming,
         "turns": coming[0].at if coming else None,
     }

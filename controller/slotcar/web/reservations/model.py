@@ -61,7 +61,7 @@ class SlotPicture:
     left_out: int
 
     @property
-    def gone(self) -> bool:
+    def has_gone_slots(self) -> bool:
         return any(bar.look == "gone" for bar in self.bars)
 
 

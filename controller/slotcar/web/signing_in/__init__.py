@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from slotcar.auth.sessions import USUAL_ZONE
+from slotcar.reservation.times import parse_zone
+from slotcar.units import UnitError
 from slotcar.web.serving import SIGN_IN, WebPage
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 
@@ -9,7 +12,7 @@ _WRONG = "This is not a token of this controller, or it has expired."
 
 
 def form(visit: Visit) -> Answer:
-    return Shown("signing_in/form.html", {"back": own_address(visit.parameter("next", "/")), "wrong": ""})
+    return Shown("signing_in/form.html", _model(own_address(visit.parameter("next", "/")), USUAL_ZONE))
 
 
 def sign_in(visit: Visit) -> Answer:
@@ -17,13 +20,21 @@ def sign_in(visit: Visit) -> Answer:
     Raises:
         InvalidInput: the token file is not in order.
     """
-    back = own_address(visit.form_value("next", "/"))
-    session_id = visit.sessions.sign_in(visit.form_value("token"), visit.now)
+    back, zone = own_address(visit.form_value("next", "/")), visit.form_value("zone", USUAL_ZONE)
+    try:
+        parse_zone(zone)
+    except UnitError as error:
+        return Shown("signing_in/form.html", _model(back, USUAL_ZONE, f"The zone {error}."), status=422)
+    session_id = visit.sessions.sign_in(visit.form_value("token"), visit.now, zone)
     if session_id is None:
-        return Shown("signing_in/form.html", {"back": back, "wrong": _WRONG}, status=403)
+        return Shown("signing_in/form.html", _model(back, zone, _WRONG), status=403)
     if visit.session is not None:  # the browser keeps the new one alone: what it had would go on with nobody to end it
         visit.sessions.store.end(visit.session.id_sha256)
     return Moved(back, cookie=session_id)
+
+
+def _model(back: str, zone: str, wrong: str = "") -> dict[str, str]:
+    return {"back": back, "zone": zone, "wrong": wrong}
 
 
 def sign_out(visit: Visit) -> Answer:

@@ -38,6 +38,13 @@
   }
   setInterval(count, 1000);
 
+  /* Who signs in is offered the zone of last time, else the one of this machine; without a script it is UTC. */
+  const ownZone = document.querySelector("[data-own-zone]");
+  if (ownZone) {
+    ownZone.value = localStorage.getItem("zone") || Intl.DateTimeFormat().resolvedOptions().timeZone || ownZone.value;
+    ownZone.form.addEventListener("submit", () => localStorage.setItem("zone", ownZone.value));
+  }
+
   /* -- live ---------------------------------------------------------------------------------------------------- */
 
   const told = document.getElementById("live");
