@@ -115,8 +115,8 @@ class Overview:
     def tightest(
         self, device: str | None, domain: str | None, window: Window, caller: Caller, now: datetime
     ) -> tuple[Course | None, int]:
-        """Of all resources, or of a device's or a domain's: the one of which the greatest part is taken at some moment, None
-        where all is free or past; and how many resources those are.
+        """Of all resources, or those of a device or a domain, the one of which the greatest part is taken at some moment;
+        None where all is free or past. And how many resources those are.
 
         Raises:
             NotAllowed, NoSuchDevice.

@@ -257,6 +257,12 @@ class Settings(BaseSettings):
         """Whether the API listens to this machine only."""
         return is_loopback(self.listen_host)
 
+    def address_here(self, port: int) -> str:
+        """Where this machine reaches a controller with these settings that listens on a port."""
+        everywhere = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
+        host = "127.0.0.1" if self.listen_host in everywhere else self.listen_host
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
     def ledger_url(self) -> str | None:
         """`database_url` with the password from its file, where there is one; None for the embedded server.
 

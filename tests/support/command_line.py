@@ -31,6 +31,11 @@ class Done:
         """What `--format json` printed: all of standard output."""
         return json.loads(self.out)
 
+    @property
+    def items(self) -> Any:
+        """Of a list that `--format json` printed."""
+        return self.data["items"]
+
 
 Cli = Callable[..., Done]
 

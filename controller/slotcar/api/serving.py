@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,6 +18,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from slotcar.api import serving_record
 from slotcar.api.connections import BACKLOG, connection_options, reserve_descriptors
 from slotcar.api.context import Context
 from slotcar.api.listening import bound, bound_for_datagrams, listen
@@ -202,7 +203,8 @@ def _serve(
         port = sockets[0].getsockname()[1]
         log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
         try:
-            server.run(sockets)
+            with _record(settings, port):
+                server.run(sockets)
         finally:
             requested = PROCESS.requested.is_set() and not parts.failures
             PROCESS.request()
@@ -214,6 +216,18 @@ def _serve(
     log.info("stopped", signal=PROCESS.signal_number)
     if PROCESS.at_once.is_set():
         raise SystemExit(128 + PROCESS.signal_number)
+
+
+@contextmanager
+def _record(settings: Settings, port: int) -> Iterator[None]:
+    """Commands of this machine find the controller of their state folder while it lasts; a full disk keeps nobody from
+    serving."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(serving_record.recorded(settings.state_dir, settings.address_here(port)))
+        except OSError as error:
+            log.warning("commands do not find this controller by themselves", because=error.strerror)
+        yield
 
 
 def exempt_from_collections() -> None:

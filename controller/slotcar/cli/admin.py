@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, Yes, parsed
 from slotcar.cli.output import Format, emit, print_table, progress, stdout
@@ -51,6 +52,7 @@ def upgrade() -> None:
 
     warn_of_other_controller("database")
     chosen = settings()
+    ask_state_folder(chosen)
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
         before, after = ledger.upgrade()
     stdout().print(
@@ -66,6 +68,7 @@ def database_status(form: OutputFormat = Format.TABLE) -> None:
     from slotcar.ledger import open_ledger
 
     chosen = settings()
+    ask_state_folder(chosen)
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
         state = ledger.schema_state()
     where = "server" if chosen.database_url else f"embedded in {chosen.state_dir}"
@@ -156,7 +159,9 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
     from slotcar.auth.tokens import read_tokens
     from slotcar.timebase import iso
 
-    tokens = read_tokens(settings().tokens_path)
+    chosen = settings()
+    ask_state_folder(chosen)
+    tokens = read_tokens(chosen.tokens_path)
     data = [
         {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
          "expires_at": iso(one.expires_at) if one.expires_at else None}

@@ -27,6 +27,7 @@ from slotcar.cli.exit_codes import ExitCode, markdown_table
 from slotcar.cli.installed import WithInstalled
 from slotcar.cli.remote import choose_context
 from slotcar.cli.strict import App
+from slotcar.cli.zones import VARIABLE, choose_zone
 
 
 class CommandLineProgram(WithInstalled):
@@ -71,12 +72,27 @@ def root(
             help="the controller to use: a name from `slotcar context list`, or `local` for this machine's ledger",
         ),
     ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            "--timezone",
+            help="show people times in this zone: a place such as Europe/Zurich, an offset, or `local` for this"
+            " machine's; by default the context's, or UTC. JSON and YAML stay UTC [env: SLOTCAR_TIMEZONE]",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
     """Options that all commands have."""
+    from slotcar.units import UnitError
+
     choose_context(context)
+    try:
+        choose_zone(timezone)
+    except UnitError as error:
+        where = "--timezone" if timezone else VARIABLE
+        raise typer.BadParameter(str(error), param_hint=where) from error
 
 
 for module in (

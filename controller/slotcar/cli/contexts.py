@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slotcar.cli.confirmation import confirm
-from slotcar.cli.options import OutputFormat, Yes
+from slotcar.cli.options import OutputFormat, Yes, parsed
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.remote import LOCAL, Declined, chosen_place, read_token, translated
 from slotcar.cli.strict import App
+from slotcar.cli.zones import VARIABLE, zone_of
 
 if TYPE_CHECKING:
     from slotcar_client.contexts import Contexts
@@ -46,6 +47,9 @@ def add(
     no_token: Annotated[
         bool, typer.Option("--no-token", help="the controller asks for no token (SLOTCAR_OPEN)")
     ] = False,
+    timezone: Annotated[
+        str | None, typer.Option("--timezone", help="show people times in this zone, such as Europe/Zurich")
+    ] = None,
     use: Annotated[bool, typer.Option("--use", help="also use it from now on; the first context always is")] = False,
 ) -> None:
     """Add a controller, or replace one of that name. Its token is kept in a file that only you can read."""
@@ -53,15 +57,25 @@ def add(
 
     if name == LOCAL:
         raise Declined(f"{LOCAL} is this machine's ledger, which is there always: say another name")
+    zone = parsed("--timezone", _checked_zone, timezone) if timezone else None
     with translated():
         checked(api)
         token = None
         if not no_token:
             from_file = token_file is not None and str(token_file) != "-"
             token = read_token(token_file) if from_file and token_file else _typed_token()
-        _contexts().add(name, api, token, use)
+        _contexts().add(name, api, token, use, zone)
         used = _contexts().in_use() == name
     stdout().print(f"{name} is {api}{', and in use' if used else ''}.", markup=False)
+
+
+def _checked_zone(name: str) -> str:
+    """
+    Raises:
+        UnitError: there is no such zone.
+    """
+    zone_of(name)
+    return name
 
 
 def _typed_token() -> str:
@@ -81,10 +95,16 @@ def list_contexts(form: OutputFormat = Format.TABLE) -> None:
     with translated():
         contexts = _contexts()
         used = contexts.in_use() or LOCAL
-        listed = {LOCAL: "", **contexts.names()}
-    data = [{"name": name, "api": api or None, "in_use": name == used} for name, api in listed.items()]
-    rows = [("*" if name == used else "", name, api or "this machine's ledger") for name, api in listed.items()]
-    emit(data, form, lambda: print_table(("", "context", "controller"), rows, ""))
+        listed, zones = {LOCAL: "", **contexts.names()}, contexts.timezones()
+    data = [
+        {"name": name, "api": api or None, "in_use": name == used, "timezone": zones.get(name)}
+        for name, api in listed.items()
+    ]
+    rows = [
+        ("*" if name == used else "", name, api or "this machine's ledger", zones.get(name, ""))
+        for name, api in listed.items()
+    ]
+    emit(data, form, lambda: print_table(("", "context", "controller", "times in"), rows, ""))
 
 
 @context.command()
@@ -93,6 +113,22 @@ def use(name: Name) -> None:
     with translated():
         _contexts().use(None if name == LOCAL else name)
     stdout().print(f"{name} is in use.", markup=False)
+
+
+@context.command()
+def timezone(
+    name: Name,
+    zone: Annotated[
+        str, typer.Argument(help="a place such as Europe/Zurich, an offset, `local`, or UTC", show_default=False)
+    ],
+) -> None:
+    """Show people times of this context's controller in a zone. JSON and YAML stay UTC; --timezone goes before it."""
+    chosen = parsed("ZONE", _checked_zone, zone)
+    if name == LOCAL:
+        raise Declined(f"{LOCAL} keeps no setting: set {VARIABLE}={zone}, which all commands go by")
+    with translated():
+        _contexts().set_timezone(name, "" if chosen == "UTC" else chosen)
+    stdout().print(f"Times of {name} are shown in {zone}.", markup=False)
 
 
 @context.command()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.cli.answering import answered_by, use_archive
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation, time_of
@@ -70,10 +71,11 @@ def diff(
 
 
 def _compare(inventory: Path | None, device: list[str] | None) -> dict[str, Any]:
-    """The document of a comparison."""
+    """The document of a comparison, with whom it is about."""
     with verbs(inventory) as opened:
         progress("reading the devices")
-        return opened.comparison_document(device, caller(), now())
+        document = dict(opened.comparison_document(device, caller(), now()))
+    return document | {"answered_by": answered_by()}
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
@@ -109,7 +111,7 @@ def push(
         record_kept(pusher.archive, opened.ledger)  # a rollback may have held routers without the ledger
         progress("reading the devices")
         comparison = compare(opened.ledger, opened.network, pusher, now(), device)
-        document = comparison_document(comparison)
+        document = comparison_document(comparison) | {"answered_by": answered_by()}
         if form is Format.TABLE or comparison.failures:
             emit(document, form, lambda: print_comparison(document))
         if comparison.failures:
@@ -184,6 +186,7 @@ def rollback(
         raise typer.BadParameter(words, param_hint="--reservation")
     warn_of_other_controller("archive and routers")
     chosen = settings(inventory=inventory)
+    use_archive(chosen.state_dir)
     network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
     revisions = pusher.archive.revisions()

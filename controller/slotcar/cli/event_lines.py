@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slotcar.cli.tables import Column
+from slotcar.cli.zones import in_readers_zone
 
 Event = Mapping[str, Any]
 COLUMNS = (Column("event"), Column("at"), Column("what"), Column("of", wraps=True), Column("details", wraps=True))
@@ -34,7 +35,7 @@ def cells(event: Event, *, long: bool = False) -> tuple[str, str, str, str, str]
 
 def narrow_cells(event: Event) -> tuple[str, ...]:
     """An event as a row of `NARROW`: whom it is of stands before its details."""
-    number, at, kind, of, words = cells(event)
+    number, at, kind, of, words = map(in_readers_zone, cells(event))
     same_day = words.replace(f"for {at[:11]}", "for ")
     return (number, at, kind, ": ".join(filter(None, (of, same_day))))
 

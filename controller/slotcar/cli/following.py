@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slotcar.cli.event_lines import PushLines, cells
-from slotcar.cli.output import Format, complain, to_json, to_yaml
-from slotcar.problems import printable
+from slotcar.cli.output import Format, complain, shown, to_json, to_yaml
 
 if TYPE_CHECKING:
     from slotcar_client import Slotcar
@@ -67,15 +66,15 @@ class Printer:
         elif self._form is Format.YAML:
             _write(["---\n" + to_yaml(dict(event)).rstrip()])
         elif self._long:
-            _write([printable("  ".join(cells(event, long=True)).rstrip())])
+            _write([shown("  ".join(cells(event, long=True)).rstrip())])
         else:
             with self._lock:
-                _write(map(printable, self._pushes.add(event)))
+                _write(map(shown, self._pushes.add(event)))
             self._wait()
 
     def flush(self) -> None:
         with self._lock:
-            _write(map(printable, self._pushes.flush()))
+            _write(map(shown, self._pushes.flush()))
 
     def _wait(self) -> None:
         if self._timer:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slotcar.cli.confirmation import confirm
+from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import Inventory, OutputFormat, parsed
 from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
@@ -95,14 +96,17 @@ def _emit(members: Sequence[Entry], form: Format) -> None:
 
 
 def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None:
-    """The groups that are asked for, a line each."""
+    """The groups that are asked for, a line each; `wanted` asks for one more than are shown."""
     from slotcar.cli.listing import GROUPS, group_row
     from slotcar.views.documents import group_document
 
+    limit = wanted.limit - 1
     with verbs(inventory) as opened:
-        groups = opened.groups(wanted, caller())
+        groups, is_cut = first_of(opened.groups(wanted, caller()), limit)
         documents = [group_document(opened.with_slots(members, caller(), now())) for members in groups]
-    emit(documents, form, lambda: print_table(GROUPS, [group_row(one) for one in documents], "No groups."))
+    more = by_limit(limit, "--owner, --from or --until") if is_cut else None
+    rows = [group_row(one) for one in documents]
+    emit_list(documents, form, lambda: print_table(GROUPS, rows, "No groups."), more=more)
 
 
 def print_group(members: Sequence[Entry], *, err: bool = False) -> None:

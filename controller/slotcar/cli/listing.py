@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 #: docs/howto/operate.md states the order in which columns are left out.
 RESERVATIONS = (
-    Column("reservation"), Column("handle"), Column("state", wraps=True), Column("rate", leave_out=4),
+    Column("reservation"), Column("handle"), Column("state", wraps=True, narrowest=10), Column("rate", leave_out=4),
     Column("service", leave_out=2), Column("flow", leave_out=1), Column("start", leave_out=5), Column("end", leave_out=3),
     Column("slot"),
 )  # fmt: skip
 GROUPS = (
-    Column("group"), Column("handle"), Column("state", wraps=True), Column("start", leave_out=2),
+    Column("group"), Column("handle"), Column("state", wraps=True, narrowest=10), Column("start", leave_out=2),
     Column("end", leave_out=1), Column("members", wraps=True),
 )  # fmt: skip
 BOUNDARIES = (
@@ -93,7 +93,7 @@ def _second(at: datetime) -> str:
 
 
 def boundary_row(item: Mapping[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:
-    """A boundary of `timeline_document`; `narrow`: devices are counted, and named only where they failed."""
+    """A boundary of `timeline_document`; `narrow`: devices are counted, and named where they have not what was to begin."""
     from slotcar.cli.watching import lag, names, relative
 
     devices = _counts(item["devices"]) if narrow else _phases(item["devices"])
@@ -112,6 +112,6 @@ def _phases(devices: Iterable[Mapping[str, str]]) -> str:
 def _counts(devices: Iterable[Mapping[str, str]]) -> str:
     """`2 armed, 1 failed: r3`."""
     listed = list(devices)
-    failed = [one["device"] for one in listed if one["phase"] == "failed"]
+    failed = [one["device"] for one in listed if one["phase"] in ("failed", "withheld")]
     counted = ", ".join(f"{count} {phase}" for phase, count in sorted(Counter(one["phase"] for one in listed).items()))
     return f"{counted}: {' '.join(failed)}" if failed else counted

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from slotcar.cli.tables import Column, Row, fits, table_lines
+from slotcar.cli.zones import in_readers_zone
 from slotcar.problems import printable
 
 if TYPE_CHECKING:
@@ -40,18 +41,29 @@ def others_short() -> str | None:
     return None if _verbose else "and {} more; --verbose shows all"
 
 
-def stdout() -> Console:
-    """Rich honours NO_COLOR and a pipe by itself; a pipe gets wide lines so that nothing is cut."""
+def stdout(*, verbatim: bool = False) -> Console:
+    """Rich honours NO_COLOR and a pipe by itself; a pipe gets wide lines so that nothing is cut.
+
+    `verbatim`: for lines of routers, in which no instant is put into the reader's zone.
+    """
     from rich.console import Console
 
+    from slotcar.cli.console import ReadersConsole
+
     terminal = sys.stdout.isatty()
-    return Console(highlight=False, soft_wrap=not terminal, width=None if terminal else 200)
+    kind = Console if verbatim else ReadersConsole
+    return kind(highlight=False, soft_wrap=not terminal, width=None if terminal else 200)
 
 
 def stderr() -> Console:
-    from rich.console import Console
+    from slotcar.cli.console import ReadersConsole
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return ReadersConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def shown(text: str) -> str:
+    """A text as a person is shown it: in printable characters, its instants in the reader's zone."""
+    return in_readers_zone(printable(text))
 
 
 #: Terminal codes that JSON does not escape by itself, and marks that turn the direction of writing.
@@ -97,14 +109,14 @@ def print_table(
     from rich.text import Text
 
     parts = [one if isinstance(one, Column) else Column(one, wraps=True) for one in columns]
-    listed = [[printable(cell) for cell in row] for row in rows]
+    listed = [[shown(cell) for cell in row] for row in rows]
     console = stdout()
     if not listed:
         console.print(empty)
         return
     width = console.width if sys.stdout.isatty() else None
     if width is not None and narrow is not None and not fits(parts, listed, width):
-        parts, listed = list(narrow[0]), [[printable(cell) for cell in row] for row in narrow[1]]
+        parts, listed = list(narrow[0]), [[shown(cell) for cell in row] for row in narrow[1]]
     header, *lines = table_lines(parts, listed, width)
     console.print(Text(header, style="bold" if width else ""), soft_wrap=True)
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -115,7 +127,11 @@ INDENT = 4
 
 
 def hanging(text: str, indent: int) -> str:
-    """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it as it is."""
+    """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it in one."""
+    return _wrapped_at_terminal(in_readers_zone(text), indent)
+
+
+def _wrapped_at_terminal(text: str, indent: int) -> str:
     return _wrapped(text, indent, stdout().width) if sys.stdout.isatty() else text
 
 
@@ -165,7 +181,7 @@ def progress(message: str) -> None:
     under_way(message)
     if sys.stderr.isatty():
         console = stderr()
-        console.print(_wrapped(printable(message), INDENT, console.width), style="dim", markup=False)
+        console.print(_wrapped(shown(message), INDENT, console.width), style="dim", markup=False)
 
 
 @contextmanager
@@ -197,7 +213,7 @@ def complain(message: str) -> None:
 
 def at_terminal(message: str) -> str:
     """A message of one or more lines as standard error shows it: what steers is taken out, and long lines are broken."""
-    lines = [printable(line) for line in message.split("\n")]
+    lines = [shown(line) for line in message.split("\n")]
     if sys.stderr.isatty():
         columns = stderr().width
         lines = [_wrapped(line, INDENT, columns) if len(line) > columns else line for line in lines]
@@ -209,7 +225,7 @@ def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
     from rich.text import Text
 
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    console = stdout()
+    console = stdout(verbatim=True)
     for line in lines:
-        text = hanging(indent + printable(line), len(indent) + INDENT)
+        text = _wrapped_at_terminal(indent + printable(line), len(indent) + INDENT)
         console.print(Text(text, style=styles.get(line[:1], "")), soft_wrap=True)

@@ -108,7 +108,7 @@ def _print_commands(one: DeviceDiff, network: Network) -> None:
     commands = commands_of(one, network.devices[one.device])
     digits = len(str(len(commands)))
     for number, line in enumerate(commands, 1):
-        stdout().print(Text(f"    {number:>{digits}}  {printable(line)}"), soft_wrap=True)
+        stdout(verbatim=True).print(Text(f"    {number:>{digits}}  {printable(line)}"), soft_wrap=True)
     if lapses := lapses_in(commands):
         words = ", ".join(f"what {one.taken_out} takes out is back with {one.back}" for one in lapses)
         stdout().print(Text(hanging(f"    meanwhile: {words}", CONTINUED_AT), style="yellow"), soft_wrap=True)

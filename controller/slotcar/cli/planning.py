@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -221,6 +222,8 @@ def apply(
             new_plan = opened.plan(source, caller(), moment)
             idle = not _confirmed(new_plan, plan_document(new_plan), opened.network, form, diff=diff, yes=yes)
         result = None if idle else opened.apply(new_plan, caller(), now())
+        if result is not None:
+            result = replace(result, entries=opened.with_slots(result.entries, caller(), now()))
     _show_applied(result, form)
 
 
@@ -268,12 +271,16 @@ def _show_applied(result: Applied | None, form: Format) -> None:
 
 
 def _print_applied(result: Applied | None) -> None:
+    from slotcar.views.explain import clock_note
+
     if result is None:
         return
     for entry in result.entries:
         reservation = entry.reservation
         waits = "; its change waits for approval" if entry.proposed else ""
-        stdout().print(f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}{waits}")
+        note = f"; {words}" if (words := clock_note(reservation)) else ""
+        line = f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}{waits}{note}"
+        stdout().print(hanging(line, CONTINUED_AT), markup=False, soft_wrap=True)
     stdout().print(
         f"Applied: {result.created} created, {result.changed} changed, {result.cancelled} cancelled.", style="bold"
     )

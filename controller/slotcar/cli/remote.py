@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from slotcar.cli.answering import ask_controller, nobody_asked
 from slotcar.cli.output import complain
 from slotcar.files import read_regular_file
 from slotcar.problems import SlotcarError
@@ -26,7 +27,7 @@ Api = Annotated[
     str | None,
     typer.Option(
         "--api",
-        help="the controller's address; by default the context's, or else that of the controller on this machine",
+        help="the controller's address; by default the context's, or else that of the one which serves this state folder",
     ),
 ]
 TokenFile = Annotated[
@@ -67,6 +68,7 @@ def choose_context(name: str | None) -> None:
     """What `--context` says, for the whole command."""
     global _context, _controller
     _context, _controller = name, ""
+    nobody_asked()
 
 
 def chosen_place() -> Place | None:
@@ -113,6 +115,7 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
             token = token_of(os.environ)
         api = address or (place.api if place else _own_address())
         _controller = api
+        ask_controller(api, place.name if place else "")
         with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
             yield slotcar
 
@@ -172,9 +175,28 @@ def read_token(file: Path) -> str:
 
 
 def _own_address() -> str:
+    """The controller of this state folder, or the one at the port that the settings name.
+
+    Whatever listens at the port that is usual may be another folder's, or another person's.
+
+    Raises:
+        Declined: no controller serves the folder, or several do.
+    """
+    from slotcar.api.serving_record import addresses
     from slotcar.cli.session import settings
 
     chosen = settings()
-    everywhere = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
-    host = "127.0.0.1" if chosen.listen_host in everywhere else chosen.listen_host
-    return f"http://{f'[{host}]' if ':' in host else host}:{chosen.listen_port}"
+    if "listen_port" in chosen.model_fields_set:
+        return chosen.address_here(chosen.listen_port)
+    folder = chosen.state_dir.absolute()
+    name_one = "name one with --api where the command has it, SLOTCAR_API or --context"
+    try:
+        serving = addresses(folder)
+    except OSError as error:
+        raise Declined(f"who serves the state folder {folder} cannot be seen: {error.strerror}; {name_one}") from error
+    if not serving:
+        words = "no controller that runs on this machine serves the state folder"
+        raise Declined(f"{words} {folder}: start one with `slotcar serve`, or {name_one}")
+    if len(serving) > 1:
+        raise Declined(f"several controllers serve the state folder {folder}, at {', '.join(serving)}: {name_one}")
+    return serving[0]

@@ -8,6 +8,7 @@ import typer
 
 from slotcar.cli import grouping
 from slotcar.cli.confirmation import confirm
+from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import (
     IfVersion,
     Inventory,
@@ -270,7 +271,7 @@ def status(
         if which or name or label:
             raise typer.BadParameter("groups are listed by owner, state and time: leave out what else is asked for")
         begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
-        of_groups = GroupFilter(owner, None if every else OCCUPYING, begin, end, newest, limit=limit)
+        of_groups = GroupFilter(owner, None if every else OCCUPYING, begin, end, newest, limit=limit + 1)
         grouping.show_list(of_groups, inventory, form)
         return
     with verbs(inventory) as opened:
@@ -279,9 +280,11 @@ def status(
             return
         begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
         states = None if every else OCCUPYING
-        wanted = EntryFilter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
-        entries = opened.with_slots(opened.list(wanted, caller()), caller(), now())
-    emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
+        wanted = EntryFilter(owner, name, states, label_of(label), begin, end, newest, limit=limit + 1)
+        listed, is_cut = first_of(opened.list(wanted, caller()), limit)
+        entries = opened.with_slots(listed, caller(), now())
+    more = by_limit(limit, "--owner, --name, --label, --from or --until") if is_cut else None
+    emit_list([entry_document(entry) for entry in entries], form, lambda: _print_list(entries), more=more)
 
 
 def _watch(which: str | None, form: Format, api: str | None, token_file: Path | None, interval_s: float) -> None:
@@ -314,9 +317,10 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from slotcar.admission.resource_id import describe
     from slotcar.cli.listing import slot_lines, state_words
     from slotcar.cli.output import stderr
+    from slotcar.ledger.model import OCCUPYING
     from slotcar.planning.plan_lines import summary
     from slotcar.timebase import iso
-    from slotcar.views.explain import profile_lines
+    from slotcar.views.explain import clock_note, profile_lines
     from slotcar.vocabulary import IfUnready
 
     console = stderr() if err else stdout()
@@ -329,11 +333,13 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     ]
     lines += _progress_lines(entry)
     lines += [f"{'' if number else 'profile':<9}{line}" for number, line in enumerate(profile_lines(reservation))]
+    lines += [f"note     {note}"] if (note := clock_note(reservation)) else []
     lines += slot_lines(entry)
     for path in entry.paths:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
         lines.append(f"path     {' > '.join(ways)}")
-    takes = "takes   " if reservation.constant_rate_bps is not None else "takes up to"
+    verb = "takes" if entry.state in OCCUPYING else "took"
+    takes = f"{verb:<8}" if reservation.constant_rate_bps is not None else f"{verb} up to"
     lines += [
         f"{takes} {demand.resource.kind_of.format_amount(demand.peak)} of {describe(demand.resource)}"
         for demand in entry.demands
@@ -353,13 +359,16 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 
 
 def _progress_lines(entry: Entry) -> list[str]:
-    """The last report of a volume by a deadline, and the rate that the rest needs."""
+    """The last report of a volume by a deadline, and the rate that the rest needs, as long as it may have one."""
+    from slotcar.ledger.model import OCCUPYING
     from slotcar.timebase import iso
     from slotcar.units import format_bytes, format_bytes_about, format_rate
 
     progress = entry.progress
     if progress is None:
         return []
+    if entry.state not in OCCUPYING:
+        return [f"remained {format_bytes(progress.remaining_bytes)} at {iso(progress.at)}"]
     needs = f", which needs {format_rate(progress.needed_bps)}" if progress.needed_bps else ""
     lines = [f"remains  {format_bytes(progress.remaining_bytes)} at {iso(progress.at)}{needs}"]
     if progress.missing_bytes:

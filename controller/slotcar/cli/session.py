@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.options import actor
 from slotcar.cli.output import complain, long_work_reported, progress, under_way
 from slotcar.timebase import SYSTEM
@@ -67,7 +68,6 @@ def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
 
     if inventory is not None:
         raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
-    progress(f"asking the controller at {place.api}")
     with remote(None, None) as slotcar:
         yield OverHttp(slotcar)
 
@@ -116,8 +116,9 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
     from slotcar.ledger.errors import UnknownHandle
 
     chosen = settings(inventory=inventory)
+    ask_state_folder(chosen)
     network = network_of(chosen)
-    progress("opening the ledger")
+    under_way("opening the ledger")
     with long_work_reported(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
         opened = Broker(ledger, network, chosen)
         under_way("at work")

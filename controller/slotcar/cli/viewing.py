@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.cli.lists import emit_list, first_of
 from slotcar.cli.options import (
     At,
     Device,
@@ -67,14 +68,16 @@ def timeline(
         raise typer.BadParameter("is before --from", param_hint="--until")
     with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
-        query = TimelineQuery(begin, end, limit, device, handle, owner, name, label_of(label))
-        data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
+        query = TimelineQuery(begin, end, limit + 1, device, handle, owner, name, label_of(label))
+        listed = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
+    data, is_cut = first_of(listed, limit)
     rows = [boundary_row(item, moment) for item in data]
     narrow = [boundary_row(item, moment, narrow=True) for item in data]
-    emit(
+    emit_list(
         data,
         form,
         lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=(BOUNDARIES, narrow)),
+        more=f"--from {listed[limit]['at']}" if is_cut else None,
     )
 
 
@@ -129,7 +132,7 @@ def _print(listed: Sequence[Mapping[str, Any]]) -> None:
     for one in listed:
         stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan", markup=False)
         for line in one["lines"]:
-            stdout().print(printable(line), markup=False, soft_wrap=True)
+            stdout(verbatim=True).print(printable(line), markup=False, soft_wrap=True)
 
 
 def events(
@@ -184,8 +187,15 @@ def events(
     with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
-        listed = opened.events(asked_for, caller(), after if newest else first, limit, newest=newest)
-    data = [event_document(event) for event in listed]
+        listed = opened.events(asked_for, caller(), after if newest else first, limit + 1, newest=newest)
+    # Asked for neither way they are the last ones, in order: the one too many is the first.
+    last_ones = first is None and not newest
+    data = [event_document(event) for event in (listed[-limit:] if last_ones else listed[:limit])]
+    edge = data[0 if last_ones else -1]["sequence"] if data else 0
+    more = f"--newest --after {edge}" if last_ones or newest else f"--after {edge}"
     rows = [cells(one, long=long) for one in data]
     narrow = None if long else (NARROW, [narrow_cells(one) for one in data])
-    emit(data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow))
+    emit_list(
+        data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow),
+        more=more if len(listed) > limit else None, which="last" if last_ones else "first",
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from slotcar.cli.output import stdout
+from slotcar.cli.output import shown, stdout
 from slotcar.cli.tables import table_lines
 from slotcar.problems import printable
 
@@ -86,7 +86,7 @@ def line(picture: StatusPicture) -> str:
 
     stamp = iso(picture.at.replace(microsecond=0))
     if picture.controller is None:
-        return f"{stamp} {picture.error}"
+        return shown(f"{stamp} {picture.error}")
     parts = [_leading(picture.controller, picture.at)]
     if picture.coming:
         parts.append(f"next boundary {_summary(picture.coming[0], picture.at)}")
@@ -97,7 +97,7 @@ def line(picture: StatusPicture) -> str:
         parts.append(f"last boundary {_summary(picture.last, picture.at)} {_outcome(picture.last)}")
     parts += [words] if (words := _watches(picture)) else []
     parts += [f"trouble with {name}: {why}" for name, why in picture.controller["troubles"].items()]
-    return printable(f"{stamp} {'; '.join(parts)}")
+    return shown(f"{stamp} {'; '.join(parts)}")
 
 
 def drawing(picture: StatusPicture, width: int) -> RenderableType:
@@ -108,22 +108,22 @@ def drawing(picture: StatusPicture, width: int) -> RenderableType:
     from slotcar.cli.listing import BOUNDARIES, boundary_row
     from slotcar.timebase import iso
 
-    stamp = Text(iso(picture.at.replace(microsecond=0)), style="dim")
+    stamp = Text(shown(iso(picture.at.replace(microsecond=0))), style="dim")
     if picture.controller is None:
         return Group(stamp, Text(picture.error, style="bold red"))
     parts: list[RenderableType] = [Text.assemble(stamp, "  ", (_leading(picture.controller, picture.at), "bold"))]
     items = ([picture.last] if picture.last else []) + list(picture.coming)
-    rows = [[printable(cell) for cell in boundary_row(item, picture.at, narrow=True)] for item in items]
+    rows = [[shown(cell) for cell in boundary_row(item, picture.at, narrow=True)] for item in items]
     if rows:
         header, *lines = table_lines(BOUNDARIES, rows, width)
         parts += [Text(header, style="bold"), *(Text(one, no_wrap=True, overflow="ignore") for one in lines)]
     else:
         parts.append(Text("no boundary in the last 10 minutes or the next 24 hours"))
     if _phases(picture):
-        parts.append(Text(_devices(picture)))
+        parts.append(Text(shown(_devices(picture))))
     if words := _watches(picture):
-        parts.append(Text(words))
-    parts += [Text(f"{name}: {why}", style="red") for name, why in _failures(picture)]
+        parts.append(Text(shown(words)))
+    parts += [Text(shown(f"{name}: {why}"), style="red") for name, why in _failures(picture)]
     return Group(*parts)
 
 
@@ -174,7 +174,9 @@ def _failures(picture: StatusPicture) -> list[tuple[str, str]]:
     assert picture.controller is not None
     failures = dict(picture.controller["troubles"])
     for item in [picture.last] if picture.last else []:
-        failures |= {one["device"]: one["message"] for one in item["devices"] if one["phase"] == "failed"}
+        failures |= {
+            one["device"]: one["message"] for one in item["devices"] if one["phase"] in ("failed", "withheld")
+        }
     return sorted((printable(name), printable(why)) for name, why in failures.items())
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
+from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import OutputFormat, Yes
-from slotcar.cli.output import Format, complain, emit, print_table, progress, stdout
+from slotcar.cli.output import Format, complain, emit, print_table, stdout
 from slotcar.cli.remote import chosen_place, remote
 from slotcar.cli.session import caller, now, settings
 from slotcar.cli.strict import App
@@ -74,7 +76,7 @@ def webhooks() -> Iterator[LocalWebhooks | Slotcar]:
     from slotcar.notify.webhooks import Webhooks
 
     chosen = settings()
-    progress("opening the ledger")
+    ask_state_folder(chosen)
     with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
         yield LocalWebhooks(Webhooks(ledger, chosen))
 
@@ -163,12 +165,12 @@ def test(which: Id) -> None:
 @webhook.command(name="dead-letters")
 def dead_letters(
     which: Id,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000)] = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """List the events that were given up after the last attempt."""
     with webhooks() as opened:
-        data = list(opened.webhook_dead_letters(which, limit))
+        data, is_cut = first_of(list(opened.webhook_dead_letters(which, limit + 1)), limit)
     rows = [
         (str(one["event"]["sequence"]), one["event"]["at"], one["event"]["kind"], str(one["attempts"]), one["dead_at"],
          one["last_error"])
@@ -178,7 +180,8 @@ def dead_letters(
         Column("event"), Column("at", leave_out=2), Column("what"), Column("attempts", leave_out=3),
         Column("given up", leave_out=1), Column("last error", wraps=True),
     )  # fmt: skip
-    emit(data, form, lambda: print_table(columns, rows, "No dead letters."))
+    more = by_limit(limit, "after `slotcar webhook redeliver` the same command") if is_cut else None
+    emit_list(data, form, lambda: print_table(columns, rows, "No dead letters."), more=more)
 
 
 @webhook.command()

@@ -76,9 +76,9 @@ def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client
     assert cli("status", "hep/cms", "-f", "json").data == hep.get(f"/v1/reservations/{held.data['handle']}").json()
     assert "hep/cms" in cli("status", "--newest", "--name", "cms").out
     assert "+hep/cms" in cli("timeline").out
-    kinds = [one["kind"] for one in cli("events", "--reservation", "hep/cms", "-f", "json").data]
+    kinds = [one["kind"] for one in cli("events", "--reservation", "hep/cms", "-f", "json").items]
     assert kinds[0] == "reservation.held"
-    assert [one["kind"] for one in cli("events", "--newest", "-f", "json").data] == kinds[::-1]
+    assert [one["kind"] for one in cli("events", "--newest", "-f", "json").items] == kinds[::-1]
     assert "can be added" in cli("enquire", "--add", "hep/cms").out
     added = cli("enquire", "--add", "hep/cms", "-f", "json").data
     assert added == hep.get(f"/v1/reservations/{held.data['handle']}/addable").json()
@@ -90,7 +90,7 @@ def test_groups_are_listed_and_not_their_members(cli: Cli, hep: httpx.Client, as
     documents = [group(owner, name) for owner, name in (("hep", "first"), ("hep", "second"), ("astro", "theirs"))]
     operator = as_("ops", Role.OPERATOR)
     handles = [operator.post("/v1/groups", json=one).raise_for_status().json()["handle"] for one in documents]
-    assert [one["handle"] for one in cli("status", "--groups", "--newest", "-f", "json").data] == [
+    assert [one["handle"] for one in cli("status", "--groups", "--newest", "-f", "json").items] == [
         handles[1],
         handles[0],
     ]
@@ -100,10 +100,14 @@ def test_groups_are_listed_and_not_their_members(cli: Cli, hep: httpx.Client, as
     shown = cli("status", "--groups", "--limit", "1")
     assert shown.code == 0, shown.err
     out = shown.out
+    assert out.splitlines()[-1] == "1 shown, the first; there are more: --limit 10 shows them."
+    document = cli("status", "--groups", "--limit", "1", "-f", "json").data
+    address = str(hep.base_url)
+    assert (len(document["items"]), document["next"], document["answered_by"]) == (1, "--limit 10", address)
     assert ("hep/first" in out, "hep/second" in out, "ip-premium" in out) == (True, False, True), out
     cli("cancel", handles[0], "--yes")
-    assert [one["handle"] for one in cli("status", "--groups", "-f", "json").data] == [handles[1]]
-    assert len(cli("status", "--groups", "--all", "-f", "json").data) == 2
+    assert [one["handle"] for one in cli("status", "--groups", "-f", "json").items] == [handles[1]]
+    assert len(cli("status", "--groups", "--all", "-f", "json").items) == 2
     assert cli("status", "--groups", "--name", "first").code == 2
     for handle in handles[1:]:
         operator.post(f"/v1/groups/{handle}/cancel").raise_for_status()
@@ -134,7 +138,7 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     astro.post("/v1/reservations", json=body("theirs", owner=None)).raise_for_status()
     for verb in (("status",), ("enquire", "--add")):
         theirs = cli(*verb, "astro/theirs")
-        assert (theirs.code, theirs.err) == (1, "there is no reservation astro/theirs\n")
+        assert (theirs.code, theirs.err.splitlines()[-1]) == (1, "there is no reservation astro/theirs")
     taken = cli("create", "--name", "cms", "--rate", "1 Mbit/s", *FLOW, *HOURS)
     assert (taken.code, "another owner's reservation" in taken.err) == (3, True)
     assert "only an operator or an auditor may" in cli("render").err
@@ -253,11 +257,19 @@ def test_contexts_are_added_used_and_forgotten(
     one = as_("cms", Role.REQUESTER)
     (tmp_path / "token").write_text(token_of(one) + "\n")
     api: tuple[Any, ...] = ("--api", str(one.base_url), "--token-file", tmp_path / "token")
-    assert cli("context", "list").out.split() == ["context", "controller", "*", "local", "this", "machine's", "ledger"]
+    assert cli("context", "list").out.split() == [
+        "context", "controller", "times", "in", "*", "local", "this", "machine's", "ledger"
+    ]  # fmt: skip
     assert "and in use" in cli("context", "add", "site", *api).out
     kept = tmp_path / "home" / ".config" / "slotcar"
     assert [(kept / name).stat().st_mode & 0o777 for name in ("contexts.json", "tokens/site")] == [0o600, 0o600]
     assert "cms: requester" in cli("whoami").out
+    assert cli("whoami").err == f"asking the controller at {one.base_url} (context site)\n"
+    assert cli("context", "timezone", "site", "Europe/Nowhere").code == 2
+    assert cli("context", "timezone", "site", "Asia/Tokyo").code == 0
+    assert "Asia/Tokyo" in cli("context", "list").out
+    created = cli("create", "--name", "cms", "--owner", "hep", "--rate", "1 Mbit/s", *FLOW, *HOURS)
+    assert "+09:00 to " in created.out, created
     assert "operator at this machine's ledger" in cli("--context", "local", "whoami").out
     assert cli("context", "use", "local").code == 0
     assert cli("context", "show").out == "this machine's ledger\n"

@@ -78,7 +78,7 @@ def test_a_pipe_gets_a_line_each_time_and_ctrl_c_ends_it(boundary: tuple[httpx.C
         assert f"next boundary {at} (in " in line
         assert "+hep/cms planned; devices: 1 armed, 2 planned, 1 staged" in line
         assert line_with(process, "next boundary")
-        assert interrupted(process) == (0, "")
+        assert interrupted(process) == (0, f"asking the controller at {api.base_url}\n")
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_a_terminal_gets_a_picture_that_is_drawn_again(boundary: tuple[httpx.Cli
         screen = read_until(ours, lambda text: text.count(at) >= 2)
         assert "1 armed, 2 planned, 1 staged" in screen
         assert "only answers" in screen
-        assert interrupted(process) == (0, "")
+        assert interrupted(process) == (0, f"asking the controller at {api.base_url}\n")
     os.close(ours)
 
 

@@ -28,7 +28,7 @@ def test_its_commands_run_and_a_transfer_moves(cli: Cli) -> None:
         ended.append(step.code)
     assert ended.count(3) == 1
     assert len(ended) >= 8
-    moved = cli("events", "--kind", "reservation.moved", "--format", "json").data
+    moved = cli("events", "--kind", "reservation.moved", "--format", "json").items
     assert [event["details"]["name"] for event in moved] == ["run-7"]
     # Cancelled, where all of the page was done before the second in which its slot began.
     assert re.findall(r"state    (\w+)", cli("status", "hep/run-7").out)[0] in GIVEN_BACK

@@ -18,7 +18,7 @@ Write = Callable[..., Path]
 
 
 def names(cli: Cli) -> list[str]:
-    return [entry["reservation"]["name"] for entry in cli("status", "--format", "json").data]
+    return [entry["reservation"]["name"] for entry in cli("status", "--format", "json").items]
 
 
 def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, reservations: Write) -> None:
@@ -61,7 +61,7 @@ def test_apply_then_the_same_again_changes_nothing(cli: Cli, reservations: Write
     again = cli("apply", file, "--yes")
     assert again.code == 0
     assert "Applied" not in again.out
-    assert len(cli("status", "--format", "json").data) == 2
+    assert len(cli("status", "--format", "json").items) == 2
 
 
 def test_what_changed_in_the_file_changes_and_what_left_it_is_cancelled(cli: Cli, reservations: Write) -> None:
@@ -75,6 +75,30 @@ def test_what_changed_in_the_file_changes_and_what_left_it_is_cancelled(cli: Cli
     assert names(cli) == ["cms"]
 
 
+def test_a_night_that_a_change_of_clocks_takes_from_a_recurrence_is_said(cli: Cli, reservations: Write) -> None:
+    note = "no slot on 2027-03-28: the clocks of Europe/Zurich leave 02:30 out that day"
+    file = reservations(
+        {"start": "2027-03-27T02:30:00+01:00", "duration": "PT10M", "recurrence": "FREQ=DAILY;COUNT=3",
+         "timezone": "Europe/Zurich"}
+    )  # fmt: skip
+    planned = cli("plan", file)
+    assert f"({note})" in planned.out
+    (step,) = cli("plan", file, "--format", "json").data["steps"]
+    assert step["note"] == note
+    assert note in cli("plan", file, "--format", "markdown").out
+    assert f"committed; {note}" in cli("apply", file, "--yes").out
+    assert f"  note     {note}" in cli("status", "hep/cms").out
+    (kept,) = cli("apply", reservations({"name": "usual"}), "--set", "another", "--yes", "-f", "json").data["entries"]
+    assert "note" not in cli("status", kept["handle"]).out
+
+
+def test_a_local_apply_says_what_is_on_the_routers_of_each_slot(cli: Cli, reservations: Write) -> None:
+    """As the API does, and `status`."""
+    (entry,) = cli("apply", reservations(), "--yes", "--format", "json").data["entries"]
+    assert entry["slot"]["state"] == "planned"
+    assert entry == cli("status", "hep/cms", "--format", "json").data
+
+
 def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: Cli, reservations: Write) -> None:
     file = reservations({}, {"name": "greedy", "rate": "70 Mbit/s"})
     for command in ("plan", "apply"):
@@ -83,7 +107,7 @@ def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: C
         assert "! hep/greedy" in done.out
         assert "free" in done.out
         assert "Mbit/s" in done.out
-    assert cli("status", "--format", "json").data == []
+    assert cli("status", "--format", "json").items == []
 
 
 def test_a_reservation_file_that_could_be_a_plan_is_read_once(
@@ -169,7 +193,7 @@ def test_a_plan_file_that_was_edited_to_ask_for_more_is_admitted_anew(
     assert done.code == 3
     assert "hep/cms" in done.err
     assert "free of" in done.err
-    assert cli("status", "--format", "json").data == []
+    assert cli("status", "--format", "json").items == []
 
 
 @pytest.mark.in_short("json-loads")

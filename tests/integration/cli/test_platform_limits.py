@@ -59,5 +59,5 @@ def test_it_is_refused_by_every_way_in(cli: Cli, reservations: Callable[..., Pat
     done = cli("modify", "hep/cms", "--rate", "300 Mbit/s")
     assert done.code == 3, done
     assert SENTENCE in done.err, done
-    (kept,) = cli("status", "--format", "json").data
+    (kept,) = cli("status", "--format", "json").items
     assert kept["reservation"]["rate_bps"] == 190_000_000
