@@ -7,10 +7,9 @@ import signal
 from pathlib import Path
 
 import psutil
-from alembic import command
-from alembic.runtime.migration import MigrationContext
 
 from slotcar.ledger import database
+from slotcar.ledger.revisions import NEWEST_REVISION, change_to
 
 STOP_TIMEOUT_S = 20
 
@@ -42,10 +41,6 @@ def migrate(database_url: str, revision: str) -> None:
     engine = database.make_engine(database_url)
     try:
         with engine.begin() as connection:
-            config = database._alembic()
-            config.attributes["connection"] = connection
-            current = MigrationContext.configure(connection).get_current_revision() or ""
-            earlier = revision != "head" and current > revision
-            (command.downgrade if earlier else command.upgrade)(config, revision)
+            change_to(connection, NEWEST_REVISION if revision == "head" else revision)
     finally:
         engine.dispose()

@@ -1,4 +1,4 @@
-"""The controller itself: serve, the database, schemas, tokens."""
+"""The controller itself: serve, schemas, completion, tokens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import typer
 from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, Yes, parsed
-from slotcar.cli.output import Format, emit, print_table, progress, stdout
-from slotcar.cli.session import now, settings, warn_of_other_controller
+from slotcar.cli.output import Format, emit, print_table, progress
+from slotcar.cli.session import now, require_own_state_folder, settings, warn_of_other_controller
 from slotcar.cli.strict import App
 
-database = App(help="The ledger's database.", no_args_is_help=True)
 token = App(help="Bearer tokens of the API.", no_args_is_help=True)
 
 
@@ -24,7 +23,6 @@ def register(app: typer.Typer) -> None:
     app.command()(serve)
     app.command()(schema)
     app.command()(completion)
-    app.add_typer(database, name="db")
     app.add_typer(token, name="token")
 
 
@@ -43,52 +41,6 @@ def serve(
     from slotcar.web.app import create_app
 
     run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile), create_app)
-
-
-@database.command()
-def upgrade() -> None:
-    """Upgrade the tables to this version. The embedded database is upgraded by itself."""
-    from slotcar.ledger import open_ledger
-
-    warn_of_other_controller("database")
-    chosen = settings()
-    ask_state_folder(chosen)
-    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
-        before, after = ledger.upgrade()
-    stdout().print(
-        f"The ledger is at revision {after}."
-        if before == after
-        else f"Upgraded from {before or 'nothing'} to {after}."
-    )
-
-
-@database.command(name="status")
-def database_status(form: OutputFormat = Format.TABLE) -> None:
-    """Show whether the database answers, and the version of its tables."""
-    from slotcar.ledger import open_ledger
-
-    chosen = settings()
-    ask_state_folder(chosen)
-    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
-        state = ledger.schema_state()
-    where = "server" if chosen.database_url else f"embedded in {chosen.state_dir}"
-    emit(
-        {"schema": state.value, "where": where}, form, lambda: stdout().print(f"{state.value} ({where})", markup=False)
-    )
-
-
-@database.command(name="stop")
-def database_stop() -> None:
-    """Stop the embedded database if nobody uses it any more. It stops by itself with the last command or controller that
-    uses it; one that was killed leaves it running."""
-    from slotcar.ledger import embedded
-
-    warn_of_other_controller("database")
-    chosen = settings()
-    if chosen.database_url:
-        raise typer.BadParameter("SLOTCAR_DATABASE_URL names a server, which is not Slotcar's to stop")
-    ran = embedded.end(chosen.state_dir.absolute() / "postgres")
-    stdout().print("The embedded database has ended." if ran else "No embedded database runs.")
 
 
 def schema(
@@ -147,6 +99,7 @@ def token_create(
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
     warn_of_other_controller("tokens")
+    require_own_state_folder()
     moment = now()
     expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
     sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
@@ -180,6 +133,7 @@ def token_revoke(name: str, yes: Yes = False) -> None:
     from slotcar.auth.tokens import need_token, revoke_token
 
     warn_of_other_controller("tokens")
+    require_own_state_folder()
     file = settings().tokens_path
     need_token(file, name)
     confirm(yes, f"Revoke the token {name}?")

@@ -10,6 +10,7 @@ from slotcar.cli import (
     admin,
     adopting,
     contexts,
+    database,
     devices,
     enquiring,
     explaining,
@@ -97,6 +98,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, holding, hosts,
-    webhooks, contexts, admin,
+    webhooks, contexts, database, admin,
 ):  # fmt: skip
     module.register(app)

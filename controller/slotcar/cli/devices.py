@@ -31,6 +31,7 @@ from slotcar.cli.session import (
     network_of,
     now,
     require_local_ledger,
+    require_own_state_folder,
     settings,
     verbs,
     warn_of_other_controller,
@@ -106,6 +107,7 @@ def push(
     from slotcar.wiring import pusher_for
 
     require_local_ledger("devices are pushed to")
+    require_own_state_folder()
     with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
         pusher = pusher_for(opened.network, opened.settings, opened.ledger)
         record_kept(pusher.archive, opened.ledger)  # a rollback may have held routers without the ledger
@@ -193,6 +195,7 @@ def rollback(
     if show:
         _list(pusher.archive, form, named_devices(network, device))
         return
+    require_own_state_folder()
     hold_until = time_of("--until", until, now())
     if to or reservation:
         _roll_back(RollbackDesk(chosen, network, hold_until), pusher, Goal(to, device, reservation), yes)

@@ -97,6 +97,30 @@ def require_local_ledger(what: str) -> None:
         )
 
 
+def require_own_state_folder() -> None:
+    """For commands that leave files in the state folder: root's would be closed to the controller's account.
+
+    Raises:
+        Declined: root says the command, and the folder is another account's.
+    """
+    import os
+    import pwd
+
+    from slotcar.cli.remote import Declined
+
+    folder = settings().state_dir
+    if os.geteuid() != 0 or not folder.exists() or (owner := folder.stat().st_uid) == 0:
+        return
+    try:
+        account = pwd.getpwuid(owner).pw_name
+    except KeyError:  # of another machine, such as a volume's
+        account = f"#{owner}"
+    raise Declined(
+        f"{folder} belongs to the account {account}, which could not read what root writes there: say the command as that"
+        f" account, with `sudo -u '{account}'`"
+    )
+
+
 def warn_of_other_controller(what: str) -> None:
     """Says on standard error that another controller is named, and that the command does not go there: it works on this
     machine's `what`. A context that cannot be read keeps nobody from that."""

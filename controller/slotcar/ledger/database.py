@@ -6,35 +6,29 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import sqlalchemy
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
 from slotcar.ledger.errors import LedgerUnavailable
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-#: The newest of them: most who ask for the schema's state need to read no other.
-NEWEST_REVISION = "0017"
-#: Serialises migrations of several controllers that start together.
-MIGRATION_LOCK = 5_107_001
+#: Advisory locks: it serialises migrations of several controllers that start together; whoever pushes to devices has it.
+MIGRATION_LOCK, LEADER_KEY = 5_107_001, 5_107_002
 #: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
 #: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
 SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
+#: By what name the server lists our sessions.
+APPLICATION = "slotcar"
 #: Names and reasons are of any language. `initdb` makes SQL_ASCII where the system's locale is C.
 ENCODING = "UTF8"
 #: A question that another thread asks when the ledger is closed may take so long.
 CLOSE_S = 2.0
-_KEEPALIVES = {
+_CONNECTION = {
+    "connect_timeout": 5, "fallback_application_name": APPLICATION,
     "keepalives": 1, "keepalives_idle": SILENCE_S, "keepalives_interval": PROBE_S, "keepalives_count": PROBES,
     "tcp_user_timeout": UNANSWERED_S * 1000,
 }  # fmt: skip
@@ -55,13 +49,6 @@ _SAVE_AND_NOTIFY = text(
     "WITH saved AS (UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1 RETURNING event)"
     " SELECT pg_notify('slotcar_event', event::text) FROM saved"
 )
-
-
-class SchemaState(StrEnum):
-    CURRENT = "current"
-    EMPTY = "empty"
-    BEHIND = "behind"
-    AHEAD = "ahead"
 
 
 @dataclass(slots=True)
@@ -89,6 +76,7 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
     # No statement here lasts so long that it pays to compile it: a list took 10 ms, and its compilation 400.
     session = {
         "timezone": "UTC",
+        "datestyle": "ISO,YMD",  # psycopg reads no other, and a database may have its own
         "jit": "off",
         "lock_timeout": "30s",
         "statement_timeout": "120s",
@@ -100,7 +88,7 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         pool_size=8,
         max_overflow=8,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 5, "options": options, **_KEEPALIVES},
+        connect_args={**_CONNECTION, "options": options},
     )
 
     # First of all: SQLAlchemy's own questions to a new connection fail where text comes as bytes.
@@ -212,39 +200,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def schema_state(engine: Engine) -> SchemaState:
-    """Whether the database has the revision that this version was made for."""
-    with reading(engine) as connection:
-        revision = MigrationContext.configure(connection).get_current_revision()
-    if revision is None:
-        return SchemaState.EMPTY
-    if revision == NEWEST_REVISION:
-        return SchemaState.CURRENT
-    revisions = {one.revision for one in ScriptDirectory.from_config(_alembic()).walk_revisions()}
-    return SchemaState.BEHIND if revision in revisions else SchemaState.AHEAD
-
-
 def is_read_only(engine: Engine) -> bool:
     """Whether the database takes no changes: it is a standby, or was made read-only."""
     question = "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean"
     with reading(engine) as connection:
         return bool(connection.execute(text(question)).scalar())
-
-
-def upgrade(engine: Engine) -> tuple[str, str]:
-    """Brings the schema to the head; gives the revision before and after (empty: none)."""
-    with answering(), engine.begin() as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-        before = MigrationContext.configure(connection).get_current_revision() or ""
-        config = _alembic()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        after = MigrationContext.configure(connection).get_current_revision() or ""
-    return before, after
-
-
-def _alembic() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    config.set_main_option("path_separator", "os")
-    return config

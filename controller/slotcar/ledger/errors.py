@@ -16,6 +16,14 @@ class LedgerUnavailable(SlotcarError):
     """The database does not answer, or is not the one that this version needs. Nothing was changed."""
 
 
+class LedgerInUse(SlotcarError):
+    """What needs the database for itself finds somebody else in it. Nothing was changed."""
+
+
+class CannotKeep(SlotcarError):
+    """An earlier version's tables have no place for what the ledger has. Nothing was changed."""
+
+
 class UnknownHandle(SlotcarError):
     """No reservation has this handle, or this `OWNER/NAME`; `hint` says which are near."""
 

@@ -11,11 +11,11 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import database, group_queries, pages, queries
+from slotcar.ledger import database, group_queries, pages, queries, revisions
 from slotcar.ledger.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
-from slotcar.ledger.database import SchemaState
+from slotcar.ledger.database import LEADER_KEY
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.instants import Instants
@@ -27,6 +27,7 @@ from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.ledger.replanning import Replan
 from slotcar.ledger.reporting import Report
+from slotcar.ledger.revisions import SchemaState
 from slotcar.ledger.sessions import SessionStore
 from slotcar.ledger.summaries import Summaries
 from slotcar.ledger.transaction import Transaction
@@ -37,8 +38,6 @@ from slotcar.reservation.model import Reservation
 from slotcar.timebase import to_us
 
 T = TypeVar("T")
-#: The advisory lock of whoever pushes to devices.
-LEADER_KEY = 5_107_002
 
 
 class Ledger:
@@ -78,10 +77,10 @@ class Ledger:
 
     def upgrade(self) -> tuple[str, str]:
         """Brings the tables to this version; the revision before and after."""
-        return database.upgrade(self._engine)
+        return revisions.upgrade(self._engine)
 
     def schema_state(self) -> SchemaState:
-        return database.schema_state(self._engine)
+        return revisions.schema_state(self._engine)
 
     def is_read_only(self) -> bool:
         return database.is_read_only(self._engine)

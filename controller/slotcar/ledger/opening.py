@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from sqlalchemy import Engine
+
 from slotcar.ledger import database, embedded
-from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.ledger import Ledger
+from slotcar.ledger.revisions import WORDS, SchemaState
 
 
 def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None) -> Ledger:
@@ -19,26 +21,28 @@ def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None
     Raises:
         LedgerUnavailable: no server, no room, or tables of another version.
     """
-    embedded_one, revive = url is None, None
-    if url is None:
-        # Nobody else starts it again when it dies.
-        revive = partial(embedded.start, (state_dir / "postgres").absolute())
-        url = revive()
-    ledger = Ledger(database.make_engine(url, revive))
+    embedded_one = url is None
+    ledger = Ledger(engine_for(url, state_dir))
     try:
         if migrate if migrate is not None else embedded_one:
             ledger.upgrade()
         state = ledger.schema_state()
         if migrate is not False and state is not SchemaState.CURRENT:
-            raise LedgerUnavailable(_WORDS[state])
+            raise LedgerUnavailable(WORDS[state])
     except BaseException:
         ledger.close()
         raise
     return ledger
 
 
-_WORDS = {
-    SchemaState.EMPTY: "the database has no ledger yet: run slotcar db upgrade",
-    SchemaState.BEHIND: "the database's ledger is of an older version: run slotcar db upgrade",
-    SchemaState.AHEAD: "the database's ledger is of a newer version than this Slotcar: upgrade Slotcar",
-}
+def engine_for(url: str | None, state_dir: Path) -> Engine:
+    """Of the database at a PostgreSQL URL, or of the embedded one, whatever is in it.
+
+    Raises:
+        LedgerUnavailable: the URL is not PostgreSQL's; the embedded server does not start.
+    """
+    if url is not None:
+        return database.make_engine(url)
+    # Nobody else starts it again when it dies.
+    revive = partial(embedded.start, (state_dir / "postgres").absolute())
+    return database.make_engine(revive(), revive)

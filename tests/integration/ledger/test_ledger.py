@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
 from slotcar.ledger import EntryFilter, Ledger, open_ledger, pages
-from slotcar.ledger.database import SchemaState, make_engine
+from slotcar.ledger.database import make_engine
 from slotcar.ledger.errors import (
     ForbiddenTransition,
     IdempotencyConflict,
@@ -24,6 +24,7 @@ from slotcar.ledger.errors import (
     UnknownHandle,
 )
 from slotcar.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
+from slotcar.ledger.revisions import SchemaState
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.timebase import Window

@@ -11,8 +11,9 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy.engine import make_url
 
 from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.database import SchemaState, make_engine
+from slotcar.ledger.database import make_engine
 from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.revisions import SchemaState
 from slotcar.ledger.schema import metadata
 from tests.support.command_line import in_this_process
 from tests.support.requests import T0, request, reservation

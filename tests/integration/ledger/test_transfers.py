@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from slotcar.admission import Demand, Refused
 from slotcar.admission.highs import HighsSolver
 from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.errors import PlanNotAdmitted, ProgressRefused
+from slotcar.ledger.errors import CannotKeep, PlanNotAdmitted, ProgressRefused
 from slotcar.ledger.model import AdmissionRequest, Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
@@ -300,7 +300,7 @@ def test_a_ledger_of_the_version_before_is_kept_and_can_be_taken_back(database_u
         assert (old.reservation.need, old.progress) == (None, None)
         assert free(book, 0, 60) == [70, 100, 100]
         bulk = admit(book, transfer("bulk", MINUTE, 60))
-    with pytest.raises(RuntimeError, match="1 live reservations are volumes by a deadline"):
+    with pytest.raises(CannotKeep, match="1 live reservations are volumes by a deadline"):
         migrate(database_url, "0004")
     with open_ledger(database_url, tmp_path) as book:
         book.transition(bulk.handle, State.CANCELLED, T0, actor="tester")

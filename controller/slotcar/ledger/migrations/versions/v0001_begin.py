@@ -8,6 +8,8 @@ revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "all reservations and the audit log"
 
 STATEMENTS = (
     # One row. Whoever decides or writes holds it FOR UPDATE, so that sequence numbers follow the order of commits.

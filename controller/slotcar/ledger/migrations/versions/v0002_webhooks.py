@@ -8,6 +8,8 @@ revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "webhooks, with what waits to be delivered"
 
 STATEMENTS = (
     # `secret` says where the signing secret is (a file or a variable of the controller); the secret itself is not here.

@@ -8,6 +8,8 @@ revision = "0003"
 down_revision = "0002"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "changes that wait for approval"
 
 STATEMENTS = (
     # A change of a committed reservation that waits for approval; `document` stays what is in force.

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from alembic import op
 
+from slotcar.ledger.errors import CannotKeep
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 #: `rate_bps` goes to the directions that are reserved.
 _SLOTS = """
@@ -82,7 +86,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     varying = op.get_bind().exec_driver_sql(_VARYING).scalar()
     if varying:
-        raise RuntimeError(
+        raise CannotKeep(
             f"{varying} rows of the ledger have amounts that change with time, which this version cannot keep"
         )
     op.execute("ALTER TABLE entry DROP CONSTRAINT entry_amounts")

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from alembic import op
 
+from slotcar.ledger.errors import CannotKeep
+
 revision = "0005"
 down_revision = "0004"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "what volumes by a deadline reported, of those that are over"
 
 STATEMENTS = (
     "ALTER TABLE entry ADD COLUMN deadline_us bigint, ADD COLUMN progress jsonb, ADD COLUMN wire_bytes integer[],"
@@ -31,7 +35,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     live = op.get_bind().exec_driver_sql(_KEPT).scalar()
     if live:
-        raise RuntimeError(f"{live} live reservations are volumes by a deadline, which this version cannot keep")
+        raise CannotKeep(f"{live} live reservations are volumes by a deadline, which this version cannot keep")
     op.execute("DROP INDEX entry_transfers")
     op.execute("UPDATE entry SET document = document - 'need'")
     op.execute(

@@ -8,6 +8,8 @@ revision = "0007"
 down_revision = "0005"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "webhooks of owners"
 
 
 def upgrade() -> None:

@@ -8,6 +8,8 @@ revision = "0009"
 down_revision = "0007"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "what was in force before changes that nobody was told of yet"
 
 
 def upgrade() -> None:

@@ -8,6 +8,8 @@ revision = "0010"
 down_revision = "0009"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "sessions of browsers"
 
 STATEMENTS = (
     # Of a session's id only the hash is kept: whoever reads the database signs in as nobody by it. `token_sha256` is

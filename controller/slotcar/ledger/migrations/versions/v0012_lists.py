@@ -8,6 +8,8 @@ revision = "0012"
 down_revision = "0010"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 STATEMENTS = (
     # Words of the owner and the name, of which a search says beginnings. What was inserted last waits in a list, so that

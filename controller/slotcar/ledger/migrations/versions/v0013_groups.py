@@ -8,6 +8,8 @@ revision = "0013"
 down_revision = "0012"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = "which reservations are one group"
 
 STATEMENTS = (
     "ALTER TABLE entry ADD COLUMN group_handle text",

@@ -8,6 +8,8 @@ revision = "0014"
 down_revision = "0013"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 # As those of 0013, of members alone: to an entry that is in no group they cost nothing.
 STATEMENTS = (

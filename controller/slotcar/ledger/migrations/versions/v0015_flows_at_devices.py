@@ -8,6 +8,8 @@ revision = "0015"
 down_revision = "0014"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 # Of each live entry, and of the change of it that waits, the flows over all of their time; of a volume by a deadline the
 # time in which its profile may move.

@@ -8,6 +8,8 @@ revision = "0016"
 down_revision = "0015"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 # Of each entry with a share, or a change to one that waits, the greater volume of both forms, in bits, rounded up.
 # {rate}: of both ways of one slot together.

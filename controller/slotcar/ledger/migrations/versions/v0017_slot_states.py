@@ -8,6 +8,8 @@ revision = "0017"
 down_revision = "0016"
 branch_labels = None
 depends_on = None
+#: What the way back takes away.
+LOST = ""
 
 STATEMENTS = (
     "CREATE INDEX event_slot ON event (handle, sequence) WHERE kind LIKE 'slot.%'",
