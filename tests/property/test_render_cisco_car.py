@@ -20,7 +20,11 @@ from tests.unit.platforms.ios import Ios, Port
 from tests.unit.platforms.worlds import active, population, successions
 
 #: What an operator has on the same devices: other lists, other CAR lines, limits of WFQ's queues.
-LISTS = {101: ["permit icmp any any"], 2599: ["remark ours", "permit ip any any"], 150: ["permit tcp any any eq 80"]}
+LISTS = {
+    101: ["permit icmp any any"],
+    2599: ["remark ours", "permit ip host 198.51.100.1 any"],
+    150: ["permit tcp any any eq 80"],
+}
 RATE_LISTS = {5: "5", 20: "1"}
 CAR = (
     "rate-limit input access-group 101 128000 8000 8000 conform-action transmit exceed-action drop",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -113,6 +113,28 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
+class Hindrance:
+    """What of others' on a device takes Slotcar's part its place or its effect.
+
+    Attributes:
+        words: whole sentences, which name the device.
+        certain: it does, and nothing is sent; where false it may, as far as a configuration tells, and a push goes ahead.
+    """
+
+    words: str
+    certain: bool = True
+
+
+def refused_by(check: Callable[[], None]) -> tuple[Hindrance, ...]:
+    """What a check that raises `Unrenderable` says; nothing where it does not."""
+    try:
+        check()
+    except Unrenderable as error:
+        return (Hindrance(str(error)),)
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What turns `before` into `after`, and back: both are texts that the device takes as they are.
 
@@ -171,6 +193,14 @@ class Renderer(Protocol):
         """What Slotcar owns on the device, from the outputs of `readback_commands`."""
         ...
 
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        """What of `before.foreign`, as the device was read, would keep `after` from its place or its effect."""
+        ...
+
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
-        """The least change from `before` to `after`, with its undo."""
+        """The least change from `before` to `after`, with its undo.
+
+        Raises:
+            Unrenderable: a hindrance of `before.foreign` is certain.
+        """
         ...

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from slotcar.network.model import Network
+from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Unrenderable
 from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.model import Outlook, Reading
@@ -140,6 +141,10 @@ def _of_a_device(
     except Unrenderable as error:
         yield Finding(name, "configuration", Result.OBSTACLE, str(error))
         return
+    device = pusher.devices[name]
+    for one in renderer_of(device).hindrances(reading.configuration, outlook.wanted[name].configuration, device):
+        if not one.certain:
+            yield Finding(name, "configuration", Result.WARNING, one.words)
     lines = 0 if revision is None else len(revision.devices[name].change.apply)
     yield Finding(
         name, "configuration", Result.FINE, f"nothing is in the way of the {lines} lines without a reservation"

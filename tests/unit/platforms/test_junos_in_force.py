@@ -5,6 +5,7 @@ The router in software judges: wherever a push is not refused, what is in force 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -82,6 +83,7 @@ def group(name: str, inside: str, attributes: str = "") -> str:
     return f"<groups {attributes}><name>{name}</name>{inside}</groups>"
 
 
+OFF = 'inactive="inactive"'
 INPUT = "<filter><input><filter-name>EDGE-IN</filter-name></input></filter>"
 UNIT = f"<unit><name>0</name><family><inet>{INPUT}</inet></family></unit>"
 ANY_UNIT = UNIT.replace("<name>0<", "<name>&lt;*&gt;<")
@@ -209,6 +211,56 @@ def test_a_queue_that_a_group_gives_away_is_refused() -> None:
     assert "`forwarding-classes class LATE queue-num 4` of the group G is in the way" in words
 
 
+# -- asked before the filter, and after the queues ---------------------------------------------------------------------
+
+POLICED = [
+    ("<family><inet><policer><input>OPS</input></policer></inet></family>", "policer input OPS"),
+    ("<family><inet><policer><output>OPS</output></policer></inet></family>", "policer output OPS"),
+    ("<family><inet><simple-filter><input>OPS</input></simple-filter></inet></family>", "simple-filter input OPS"),
+    ("<layer2-policer><input-policer>OPS</input-policer></layer2-policer>", "layer2-policer input-policer OPS"),
+    ("<layer2-policer><output-policer>OPS</output-policer></layer2-policer>", "layer2-policer output-policer OPS"),
+    (
+        "<family><any><filter><input><filter-name>OPS</filter-name></input></filter></any></family>",
+        "family any filter input OPS",
+    ),
+]
+
+
+#: Of the operator's: Junos takes no reference to what is not defined.
+OPS = (
+    "<firewall><policer><name>OPS</name><if-exceeding><bandwidth-limit>1m</bandwidth-limit><burst-size-limit>20k"
+    "</burst-size-limit></if-exceeding><then><discard/></then></policer></firewall>"
+)
+
+
+def _policed(inside: str) -> tuple[str, ...]:
+    """The same statement at the interface itself, by a range, and by a group for each member of a cluster."""
+    unit = f"<unit><name>0</name>{inside}</unit>"
+    one = f"<interfaces><interface><name>ge-0/0/1</name>{unit}</interface></interfaces>"
+    return one, spread(unit), group("node0", one) + applied("", name="${node}")
+
+
+@pytest.mark.parametrize(("inside", "words"), POLICED, ids=[words for _, words in POLICED])
+def test_what_polices_an_interface_beside_its_filter_is_refused(inside: str, words: str) -> None:
+    for more, source in zip(
+        _policed(inside), ("", " of the interface-range CORE", " of the group node0"), strict=True
+    ):
+        assert re.match(rf"north-edge ge-0/0/[01].0: `{words}`{source}, which ", refusal(base(OPS + more)))
+
+
+def test_a_policer_that_is_deactivated_or_elsewhere_is_no_hindrance() -> None:
+    inside, _ = POLICED[0]
+    own, spread_out, of_a_group = _policed(inside.replace("<policer>", f"<policer {OFF}>"))
+    elsewhere = own.replace("ge-0/0/1", "ge-0/0/7").replace(OFF, "")
+    assert [refusal(base(OPS + one)) for one in (own, spread_out, of_a_group, elsewhere)] == [""] * 4
+
+
+def test_class_of_service_of_all_interfaces_is_refused() -> None:
+    served = "<interfaces><interface><name>all</name><scheduler-map>VOICE</scheduler-map></interface></interfaces>"
+    words = refusal(base(f"<class-of-service>{served}</class-of-service>"))
+    assert "`scheduler-map VOICE` is in the way of Slotcar's" in words
+
+
 # -- deactivated hierarchies -------------------------------------------------------------------------------------------
 
 UNIT_0 = "<interface {}><name>ge-0/0/1</name><unit {}><name>0</name><family {}><inet {}/></family></unit></interface>"
@@ -219,7 +271,6 @@ def unit_0(place: int, outer: str = "interfaces") -> str:
     return f"<{outer}>{UNIT_0.format(*off)}</{outer}>"
 
 
-OFF = 'inactive="inactive"'
 DEACTIVATED = [
     (f"<class-of-service {OFF}/>", "class-of-service"),
     (f"<class-of-service><forwarding-classes {OFF}/></class-of-service>", "class-of-service forwarding-classes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,16 @@ def queues(device: Device, *others: str, eth1: str = "", before: str = "") -> st
 
 
 def read(
-    device: Device, text: str, ingress: str = "", closing: str = "qdisc noqueue 0: dev lo root refcnt 2 \n"
+    device: Device,
+    text: str,
+    ingress: str = "",
+    closing: str = "qdisc noqueue 0: dev lo root refcnt 2 \n",
+    egress: str = "",
 ) -> Configuration:
-    listing = ""
+    listing, of_eth1 = "", {"class": "", "ingress": ingress, "egress": egress}
     for name in sorted(device.interfaces):
         for kind in ("class", "ingress", "egress"):
-            listing += (ingress if (name, kind) == ("eth1", "ingress") else "") + closing
+            listing += (of_eth1[kind] if name == "eth1" else "") + closing
     question, of_classes = renderer_of(device).readback_commands(device)
     return renderer_of(device).running({question: text, of_classes: listing}, device)
 
@@ -134,37 +139,108 @@ def test_a_root_that_somebody_made_is_refused(kind: str, device: Device, wanted:
         renderer_of(device).change(before, wanted, device)
 
 
+def block_of(kind: str, preference: int, actions: str, *, keys: str = "", protocol: str = "all") -> str:
+    head = f"filter protocol {protocol} pref {preference} {kind} chain 0 "
+    lines = [
+        f"\taction order {number}: {one}\n\t index 1 ref 1 bind 1" for number, one in enumerate(actions.split("; "), 1)
+    ]
+    return "\n".join([head, f"{head}handle 0x1 ", *([keys] if keys else []), "  not_in_hw", *lines, ""])
+
+
 def matchall(preference: int, action: str, protocol: str = "all") -> str:
-    head = f"filter protocol {protocol} pref {preference} matchall chain 0 "
-    return f"{head}\n{head}handle 0x1 \n  not_in_hw\n\taction order 1: {action}\n\t index 1 ref 1 bind 1\n"
+    return block_of("matchall", preference, action, protocol=protocol)
 
 
-@pytest.mark.parametrize(
-    "action", ["gact action pass", "gact action drop", "mirred (Egress Redirect to device ifb0) stolen"]
-)
-def test_a_filter_that_takes_every_packet_first_is_refused(action: str, device: Device, wanted: Configuration) -> None:
-    before = read(device, queues(device, CLSACT), matchall(10, action))
-    words = (
-        "eth1 ingress: `filter protocol all pref 10 matchall chain 0 handle 0x1` takes every packet before Slotcar's"
-    )
-    with pytest.raises(Unrenderable, match=words):
-        renderer_of(device).change(before, wanted, device)
-    nothing = renderer_of(device).stored((), device)
-    renderer_of(device).change(before, nothing, device)
+PASS, DROP, MIRROR = "gact action pass", "gact action drop", "mirred (Egress Mirror to device ifb0) pipe"
+POLICE = " police 0x1 rate 10Mbit burst 20Kb mtu 2Kb action {} overhead 0b "
+TCP = "  eth_type ipv4\n  ip_proto tcp"
 
 
 @pytest.mark.parametrize(
     "block",
     [
-        matchall(10, "gact action pipe"),
+        *(matchall(10, one) for one in (PASS, DROP, "mirred (Egress Redirect to device ifb0) stolen")),
+        # The kernel asks no further filter after one that matched, unless its last action is `continue`.
+        *(matchall(10, one) for one in ("gact action pipe", MIRROR, f"{MIRROR}; {PASS}")),
+        *(matchall(10, POLICE.format(one)) for one in ("drop", "drop/pipe", "drop/ok", "pipe", "drop/continue")),
+        block_of("flower", 10, DROP),
+        block_of("flower", 10, DROP, keys="  eth_type ipv4", protocol="ip"),
+        block_of("u32", 10, DROP, keys="  match 00000000/00000000 at 0"),
+    ],
+)
+def test_a_filter_that_takes_every_packet_first_is_refused(block: str, device: Device, wanted: Configuration) -> None:
+    head = block.split("\n")[1].strip()
+    for hook in ("ingress", "egress"):
+        before = read(device, queues(device, CLSACT), **{hook: block})
+        words = f"lbnl-edge eth1 {hook}: `{head}` takes every packet before Slotcar's filters are asked"
+        with pytest.raises(Unrenderable, match=re.escape(words)):
+            renderer_of(device).change(before, wanted, device)
+        nothing = renderer_of(device).stored((), device)
+        renderer_of(device).change(before, nothing, device)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
         matchall(10, "gact action continue"),
-        matchall(10, "mirred (Egress Mirror to device ifb0) pipe"),
-        matchall(30_000, "gact action drop"),
-        matchall(10, "gact action drop", "ipv6"),
-        matchall(10, "gact action drop").replace("matchall", "flower"),
+        matchall(10, f"{MIRROR}; gact action continue"),
+        matchall(10, POLICE.format("continue/continue")),
+        matchall(30_000, DROP),
+        matchall(10, DROP, "ipv6"),
+        block_of("flower", 10, DROP, keys=f"{TCP}\n  dst_port 22"),
     ],
 )
 def test_a_filter_that_lets_packets_on_is_no_hindrance(block: str, device: Device, wanted: Configuration) -> None:
     before = read(device, queues(device, CLSACT), block)
     assert not renderer_of(device).change(before, wanted, device).empty
-    assert not before.foreign[0].endswith("takes every packet")
+
+
+def flow(keys: str) -> Configuration:
+    """One flow's filter at eth1, as Slotcar keeps it."""
+    line = f"filter dev eth1 ingress protocol ip pref 20816 handle 0x2 flower {keys} action ok"
+    one = load_network(LAB).devices[NAME]
+    return renderer_of(one).stored((line,), one)
+
+
+FLOW = "ip_proto tcp dst_ip 10.10.21.2 src_ip 10.10.11.2 dst_port 5001"
+SOURCE, PORTS = f"{TCP}\n  src_ip 10.10.0.0/16", f"{TCP}\n  dst_port 5000-5010"
+
+
+@pytest.mark.parametrize(
+    ("keys", "certain"),
+    [
+        (SOURCE, [True]),
+        (PORTS, [True]),
+        (f"{TCP}\n  src_port 2000", [True]),
+        (f"{TCP}\n  dst_port 22", []),
+        ("  ip_proto udp", []),
+        ("  eth_type ipv4\n  dst_ip 10.20.0.0/16", []),
+        ("  ip_tos 0xb8/0xfc", [False]),
+        ("  src_mac 00:11:22:33:44:55", [False]),
+    ],
+)
+def test_a_filter_for_packets_of_a_flow_is_a_hindrance_where_it_is_surely_one(
+    keys: str, certain: list[bool], device: Device
+) -> None:
+    before = read(device, queues(device, CLSACT), block_of("flower", 10, DROP, keys=keys, protocol="ip"))
+    hindrances = renderer_of(device).hindrances(before, flow(FLOW), device)
+    assert [one.certain for one in hindrances] == certain
+    assert all(
+        one.words.startswith("lbnl-edge eth1 ingress: `filter protocol ip pref 10 flower") for one in hindrances
+    )
+
+
+def test_what_nobody_can_tell_of_a_filter_is_a_doubt_and_no_refusal(device: Device, wanted: Configuration) -> None:
+    head = "filter protocol all pref 1 bpf chain 0 "
+    bpf = f"{head}\n{head}handle 0x1 x.o:[cls] direct-action\n"
+    before = read(device, queues(device, CLSACT), bpf)
+    (doubt,) = renderer_of(device).hindrances(before, wanted, device)
+    assert not doubt.certain
+    assert "may take packets from Slotcar's filters" in doubt.words
+    assert not renderer_of(device).change(before, wanted, device).empty
+
+
+def test_a_shared_block_takes_no_filter_of_one_interface(device: Device, wanted: Configuration) -> None:
+    shared = CLSACT.replace('"options"', '"ingress_block":22,"options"')
+    with pytest.raises(Unrenderable, match="eth1 carries a clsact qdisc with the shared ingress_block 22"):
+        renderer_of(device).change(read(device, queues(device, shared)), wanted, device)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, physical, precedence_lists
@@ -18,6 +18,7 @@ from slotcar.platforms.cisco_car.facts import PRECEDENCE_ACLS, CarOptions
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import AccessList, Entry, Interface, RateLimit, RateLimitList, TosWeight
 from slotcar.platforms.ios.owned_places import OWNS, owns_list, places_in
+from slotcar.platforms.ios.rate_limits import others_limit
 from slotcar.platforms.ios.reading import MARK, entry
 from slotcar.platforms.ios.reading import owned_in as named_objects_in
 from slotcar.platforms.ios.tree import Node
@@ -31,24 +32,12 @@ _WEIGHT = re.compile(r"^fair-queue tos ([1-3]) weight (\d+)$")
 #: Other ways to serve an interface's output, which exclude ToS-based WFQ (IOS, "Distributed WFQ", Restrictions).
 _OTHER_QUEUEING = re.compile(
     r"^(fair-queue|fair-queue \d.*|fair-queue qos-group.*|priority-group .*|custom-queue-list .*"
-    r"|service-policy output .*)$"
+    r"|service-policy output .*|traffic-shape .*)$"
 )
 #: ToS-based WFQ itself; what follows may say limits, which Slotcar leaves alone.
 WEIGHTED = "fair-queue tos"
 #: What IOS gives the ToS classes before it is told otherwise (IOS, "fair-queue weight"), and may leave out.
 DEFAULT_WEIGHTS = {1: 20, 2: 30, 3: 40}
-
-
-#: Others' lines: what they are asked of, and whether a packet that matches goes on to the next line.
-_OTHERS = re.compile(
-    r"^rate-limit input (?:(?P<by>access-group rate-limit|access-group|dscp|qos-group) (?P<number>\d+) )?\d+ \d+ \d+"
-    r" conform-action (?P<conform>.+) exceed-action (?P<exceed>.+)$"
-)
-#: An entry that every packet matches: of an extended list, and of a standard one.
-_EVERYTHING = re.compile(r"\bpermit (?:ip any any|any)(?: log| log-input)?$")
-_LIST = re.compile(r"^(?:access-list|ip access-list (?:standard|extended)) (\d+)\b")
-#: How a note begins of a line that takes packets before Slotcar's lines are asked.
-TAKES = "the rate-limit "
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +86,7 @@ def owned_in(nodes: Sequence[Node], device: Device, *, all_ours: bool = False) -
             weights, others = _weights(name, lines, unmarked or name in places) if name in queued else ((), [])
             limits, strangers = _rate_limits(name, lines, used)
             foreign += others + strangers
-            foreign += _taking(name, lines, used, nodes) if name in device.interfaces else []
+            foreign += _beside(name, lines, used, nodes) if name in device.interfaces else []
             if limits or weights:
                 owned.interfaces[name] = Interface(name, rate_limits=limits, tos_weights=weights)
     return owned, tuple(foreign)
@@ -160,32 +149,18 @@ def _rate_limits(name: str, lines: Sequence[str], used: _Used) -> tuple[tuple[Ra
     return tuple(limits), strangers
 
 
-def _taking(name: str, lines: Sequence[str], used: _Used, nodes: Sequence[Node]) -> Iterator[str]:
-    """Notes of others' lines that may take any packet before lines of Slotcar's are asked, each with how many of those are
-    asked first: CAR stops at the first line that matches, unless its action says `continue`."""
-    ours = 0
+def _beside(name: str, lines: Sequence[str], used: _Used, nodes: Sequence[Node]) -> Iterator[str]:
+    """Notes of others' lines, each with how many of Slotcar's are asked before it: CAR stops at the first line that
+    matches, unless its action says `continue`. And of a policy, which marks and polices beside CAR."""
+    ours = dict.fromkeys(("input", "output"), 0)
     for line in lines:
         mine = _RATE_LIMIT.match(line)
         if mine and int(mine[3]) in (used.precedences if mine[2] else used.flows):
-            ours += mine[1] == "input"
-        elif (other := _OTHERS.match(line)) and not _goes_on(other) and _matches_any(other, nodes):
-            yield f"{name}: {TAKES}`{line}` behind {ours} of Slotcar's"
-
-
-def _goes_on(other: re.Match[str]) -> bool:
-    return all(other[action].partition(" ")[0].endswith("continue") for action in ("conform", "exceed"))
-
-
-def _matches_any(other: re.Match[str], nodes: Sequence[Node]) -> bool:
-    """Whether the packets of any flow may match. A DSCP or a QoS group is not the flow's to choose; a list is asked what it
-    permits, and one that is not there permits everything."""
-    if other["by"] in (None, "dscp", "qos-group"):
-        return True
-    if other["by"] == "access-group rate-limit":
-        return not any(node.line.startswith(f"access-list rate-limit {other['number']} ") for node in nodes)
-    lists = [node for node in nodes if (match := _LIST.match(node.line)) and match[1] == other["number"]]
-    entries = [line for node in lists for line in (node.line, *(child.line for child in node.children))]
-    return not lists or any(_EVERYTHING.search(line) for line in entries)
+            ours[mine[1]] += 1
+        elif limit := others_limit(name, line, nodes):
+            yield replace(limit, ours=ours[limit.way]).note
+        elif line.startswith("service-policy input "):
+            yield f"{name}: the policy `{line}`"
 
 
 def _weights(name: str, lines: Sequence[str], ours: bool) -> tuple[tuple[TosWeight, ...], list[str]]:

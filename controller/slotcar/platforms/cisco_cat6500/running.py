@@ -18,6 +18,8 @@ from slotcar.platforms.ios import reading
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import PREFIX, AggregatePolicer, CosMap, Interface, Wrr, WrrQueue
 from slotcar.platforms.ios.owned_places import OWNS, owns_list, places_in
+from slotcar.platforms.ios.rate_limits import check_limits, limits_beside, limits_noted
+from slotcar.platforms.ios.renderer import Noted
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.texts import words_of
@@ -25,9 +27,12 @@ from slotcar.texts import words_of
 QOS = "mls qos"
 _POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}[^ ]+) (.+)$")
 _MAP = re.compile(r"^mls qos map (dscp-cos|policed-dscp (?:normal-burst|max-burst)) ([\d ]+?) to (\d+)$")
-#: Of a port: policies are the VLAN's, or none. Of the switch: it polices and marks nothing.
-_WITHOUT_EFFECT = ("mls qos vlan-based", "no mls qos")
+#: Of a port: policies are the VLAN's, or none; a code point is believed where a telephone is; it leaves as another.
+_WITHOUT_EFFECT = re.compile(r"^(mls qos vlan-based|no mls qos|mls qos trust device .+|mls qos dscp-mutation .+)$")
+#: Of the switch: it polices and marks nothing; what it marks leaves unmarked; it has no microflow policers.
 QUEUEING_ONLY = "mls qos queueing-only"
+REWRITES_NOTHING = "no mls qos rewrite ip dscp"
+NO_MICROFLOWS = "no mls qos flow-policing"
 _QUEUEING = ("wrr-queue ", "priority-queue cos-map ")
 #: What IOS gives a port before it is told otherwise, and does not print (12.1E guide, table 31-2).
 _DEFAULTS = {
@@ -62,14 +67,16 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
                 ios.maps.update(others)
             elif others:
                 foreign.append(f"{OWNS_MAPS}: `{node.line}`")
-    return ios, (*foreign, *_of_the_switch({node.line for node in nodes}))
+    beside = limits_beside(nodes, device.interfaces)
+    return ios, (*foreign, *beside, *_of_the_switch({node.line for node in nodes}))
 
 
 def _of_the_switch(lines: set[str]) -> Iterator[str]:
     if QOS not in lines:
         yield f"{QOS}: is not on"
-    if QUEUEING_ONLY in lines:
-        yield f"{QUEUEING_ONLY}: is on"
+    for line in (QUEUEING_ONLY, REWRITES_NOTHING, NO_MICROFLOWS):
+        if line in lines:
+            yield f"{line}: is on"
 
 
 def map_entries(line: str) -> Maps:
@@ -81,14 +88,14 @@ def map_entries(line: str) -> Maps:
 def _port(name: str, node: Node, ios: Ios, owned: bool, device: Device) -> tuple[Interface, list[str]]:
     """Slotcar's lines of a port, and notes of an operator's lines that stand where Slotcar's would."""
     lines = [child.line for child in node.children]
-    trust = [line for line in lines if line.startswith("mls qos trust")]
+    trust = [line for line in lines if line.startswith("mls qos trust") and not _WITHOUT_EFFECT.match(line)]
     queueing = [line for line in lines if line.startswith(_QUEUEING)]
     in_the_way = [
         line
         for line in lines
         if line.startswith("service-policy input ") and not line.startswith(f"service-policy input {PREFIX}")
     ]
-    in_the_way += [line for line in lines if line in _WITHOUT_EFFECT]
+    in_the_way += [line for line in lines if _WITHOUT_EFFECT.match(line)]
     one = ios.interfaces.get(name, Interface(name))
     if owned:
         wrr = wrr_of(queueing, port_type(device, name).name) if queueing else None
@@ -134,23 +141,46 @@ def wrr_of(lines: Sequence[str], kind: str) -> Wrr:
     )
 
 
-def check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
+def check_clear(device: str, noted: Noted, after: Ios) -> None:
     """Slotcar replaces nothing of an operator's.
 
     Raises:
-        Unrenderable: others' lines stand where the wanted ones would, or `mls qos` is off.
+        Unrenderable: others' lines stand where the wanted ones would, or the switch leaves them without effect.
     """
-    for note in foreign:
+    foreign = noted[1]
+    check_limits(device, foreign, after)
+    _check_switch(device, foreign, after)
+    limits = {limit.note for limit in limits_noted(foreign)}
+    for note in (note for note in foreign if note not in limits):
         place, _, what = note.partition(": ")
-        if place == QOS and after.objects():
-            raise Unrenderable(
-                f"{device}: `{QOS}` {what}; turning it on re-marks the traffic of every port that is not trusted,"
-                " so it is the operator's to do"
-            )
-        if place == QUEUEING_ONLY and after.objects():
-            raise Unrenderable(f"{device}: `{QUEUEING_ONLY}` {what}, and nothing is policed or marked; take it away")
         if place in after.interfaces or (place == OWNS_MAPS and after.maps):
             raise Unrenderable(
                 f"{device}: {place} has {what}, which is not Slotcar's; take it away, or leave"
                 f" {'the assured rate' if place == OWNS_MAPS else 'this port'} out of the inventory"
             )
+
+
+def _check_switch(device: str, foreign: Iterable[str], after: Ios) -> None:
+    """
+    Raises:
+        Unrenderable: the whole switch leaves the wanted objects, or some of them, without effect.
+    """
+    policed = any(one.pfc_police for policy in after.policies.values() for one in policy.classes)
+    micro = any(
+        one.pfc_police and one.pfc_police.microflow for policy in after.policies.values() for one in policy.classes
+    )
+    words = {
+        QOS: (
+            bool(after.objects()),
+            "turning it on re-marks the traffic of every port that is not trusted, so it is the operator's to do",
+        ),
+        QUEUEING_ONLY: (bool(after.objects()), "nothing is policed or marked; take it away"),
+        REWRITES_NOTHING: (policed, "packets leave with the code point that they came with; take it away"),
+        NO_MICROFLOWS: (micro, "no microflow is policed; take it away, or leave out slotcar_options.microflow"),
+    }
+    for note in foreign:
+        place, _, what = note.partition(": ")
+        wanted, why = words.get(place, (False, ""))
+        if wanted:
+            joint = ";" if place == QOS else ", and"
+            raise Unrenderable(f"{device}: `{place}` {what}{joint} {why}")

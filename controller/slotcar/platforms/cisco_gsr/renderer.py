@@ -11,7 +11,7 @@ receive side is configured too, through the slot table, because packets of all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
@@ -22,6 +22,7 @@ from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.objects import PREFIX
+from slotcar.platforms.ios.rate_limits import check_limits, doubtful_limits, limits_beside
 from slotcar.platforms.ios.reading import MARK, owned_in
 from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
@@ -41,7 +42,8 @@ def _build(intent: QosIntent, device: Device) -> Built:
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:
     numbers = options_of(device, GsrOptions).flow_acls
-    return owned_in(nodes, numbers), foreign_in(nodes, device.interfaces, _taken(nodes, numbers))
+    foreign = foreign_in(nodes, device.interfaces, _taken(nodes, numbers))
+    return owned_in(nodes, numbers), (*foreign, *limits_beside(nodes, device.interfaces))
 
 
 def _taken(nodes: Sequence[Node], numbers: range) -> Callable[[list[str]], str | None]:
@@ -62,12 +64,15 @@ def _taken(nodes: Sequence[Node], numbers: range) -> Callable[[list[str]], str |
     return note
 
 
-def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
+def _check_clear(device: str, noted: Noted, after: Ios) -> None:
     """
     Raises:
-        Unrenderable: an operator's policy, queueing, list or slot table stands where Slotcar's would go.
+        Unrenderable: an operator's policy, queueing, list or slot table stands where Slotcar's would go, or a `rate-limit`
+            is in the way.
     """
+    foreign = noted[1]
     check_clear(device, foreign, after)
+    check_limits(device, foreign, after)
     slots = {str(slot) for slot in after.rx_cos}
     for note in foreign:
         words = words_of(note)
@@ -80,4 +85,4 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
             raise Unrenderable(f"{device}: `{note}` stands where Slotcar's slot table would go; take it away")
 
 
-RENDERER = IosRenderer("cisco-gsr", _build, _read, _check_clear, change_lines, policer)
+RENDERER = IosRenderer("cisco-gsr", _build, _read, _check_clear, doubtful_limits, change_lines, policer)

@@ -22,7 +22,7 @@ from slotcar.platforms.cisco_iosxe_netconf.running import attached_in, foreign_i
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
 from slotcar.platforms.ios.foreign import check_clear
 from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
-from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by
 
 
 class CiscoIosxeNetconf:
@@ -53,6 +53,10 @@ class CiscoIosxeNetconf:
             raise Unreadable(f"{device.name}: `get-config` gave no reply")
         native = native_in(text, device.name)
         return Configuration(device.name, self.platform, owned_part(native), foreign_in(native, device.interfaces))
+
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        wanted = attached_in(_native(after))
+        return refused_by(lambda: check_clear(device.name, before.foreign, wanted))
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """

@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.change import change_lines
+from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
+from slotcar.platforms.ios.rate_limits import check_limits, doubtful_limits, limits_beside
 from slotcar.platforms.ios.reading import owned_in
 from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
@@ -27,7 +29,16 @@ def _build(intent: QosIntent, device: Device) -> Built:
 
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:
-    return owned_in(nodes), foreign_in(nodes, device.interfaces)
+    return owned_in(nodes), (*foreign_in(nodes, device.interfaces), *limits_beside(nodes, device.interfaces))
 
 
-RENDERER = IosRenderer("cisco-mqc", _build, _read, check_clear, change_lines, policer)
+def _check_clear(device: str, noted: Noted, after: Ios) -> None:
+    """
+    Raises:
+        Unrenderable: an operator's policy, queueing or `rate-limit` is in the way.
+    """
+    check_clear(device, noted[1], after)
+    check_limits(device, noted[1], after)
+
+
+RENDERER = IosRenderer("cisco-mqc", _build, _read, _check_clear, doubtful_limits, change_lines, policer)

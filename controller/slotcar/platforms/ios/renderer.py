@@ -11,7 +11,7 @@ from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios, ios_of
 from slotcar.platforms.ios.reading import SHOW, configuration_of
 from slotcar.platforms.ios.tree import Node, parse
-from slotcar.platforms.model import Approximation, Change, Configuration
+from slotcar.platforms.model import Approximation, Change, Configuration, Hindrance, refused_by
 
 #: Slotcar's objects, and beside them what of the intent they are not.
 Built: TypeAlias = tuple[Ios, tuple[Approximation, ...]]
@@ -26,7 +26,9 @@ class IosRenderer:
     Attributes:
         build: the objects of an intent, and its approximations. Raises Unrenderable.
         read: Slotcar's objects among a device's lines, and what of others' stands where Slotcar would put its own.
-        check_clear: raises Unrenderable where one of these notes of a device is in the way of the wanted objects.
+        check_clear: raises Unrenderable where one of these notes of a device, which has these objects, is in the way of the
+            wanted ones.
+        doubts: what of these notes may take the wanted objects their effect, each in whole sentences.
         change_lines: the lines that turn one configuration into another.
         police: the rate and the burst that are told for a flow (`Renderer.policer`).
         read_own: `read` of lines that are all Slotcar's own, as an older Slotcar may have archived them.
@@ -35,7 +37,8 @@ class IosRenderer:
     platform: str
     build: Callable[[QosIntent, Device], Built]
     read: Callable[[Sequence[Node], Device], Noted]
-    check_clear: Callable[[str, Iterable[str], Ios], None]
+    check_clear: Callable[[str, Noted, Ios], None]
+    doubts: Callable[[str, Iterable[str], Ios], Iterable[str]]
     change_lines: Callable[[Ios, Ios], tuple[str, ...]]
     police: Callable[[EdgeFlow, Device], tuple[int, int]]
     read_own: Callable[[Sequence[Node], Device], Noted] | None = None
@@ -62,13 +65,18 @@ class IosRenderer:
         owned, foreign = self.read(configuration_of(outputs.get(SHOW, ""), device.name), device)
         return Configuration(device.name, self.platform, owned, foreign)
 
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        noted, wanted = (ios_of(before), before.foreign), ios_of(after)
+        doubts = (Hindrance(words, certain=False) for words in self.doubts(device.name, before.foreign, wanted))
+        return (*refused_by(lambda: self.check_clear(device.name, noted, wanted)), *doubts)
+
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """
         Raises:
             Unrenderable: what an operator configured stands where Slotcar's would go.
         """
         old, new = ios_of(before), ios_of(after)
-        self.check_clear(device.name, before.foreign, new)
+        self.check_clear(device.name, (old, before.foreign), new)
         if old == new:
             return Change.between(before, after, (), ())
         return Change.between(before, after, self.change_lines(old, new), self.change_lines(new, old))

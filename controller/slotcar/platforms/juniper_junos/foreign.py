@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from slotcar.network.model import Device
+from slotcar.platforms.juniper_junos.asked_first import ON_THE_WAY_IN, asked_first
 from slotcar.platforms.juniper_junos.deactivated import check_active, deactivated_in
 from slotcar.platforms.juniper_junos.document import entries, label_of, port_and_unit
 from slotcar.platforms.juniper_junos.egress import schedules_units
@@ -28,6 +29,8 @@ _MARKING = ("classifiers", "rewrite-rules")
 _NOTE = re.compile(r"^(?P<where>[^`]+): `(?P<statement>[^`]+)`(?P<more>.*)$")
 #: What of an interface a note is about: its input filter, or its class of service.
 _INPUT, _SERVICE, _FILTER = "input", "class of service", "filter input "
+#: What stands for every port under `class-of-service interfaces`, beside wildcards.
+_EVERY_PORT = {"all": "*"}
 #: Who is meant by what no interface has.
 ROUTER = "the router"
 #: Junos's own forwarding classes, which it has without saying so.
@@ -69,6 +72,7 @@ def _of_interfaces(root: Node, device: Device) -> Iterator[str]:
     for name in device.interfaces:
         port, unit = port_and_unit(name, device.name)
         yield from _filters(root, device, name)
+        yield from (f"{name}: `{statement}`{more}" for statement, more in asked_first(root, port, unit))
         yield from _service(root, name, port, unit)
         if schedules_units(device, port) and not _schedules_by_unit(root, port):
             yield f"{name}: `per-unit-scheduler` is missing at {port}, which has other units than 0 in the inventory"
@@ -104,7 +108,8 @@ def _service(root: Node, name: str, port: str, unit: int) -> Iterator[str]:
     """What serves or marks the interface, written for it or for names that it matches."""
     holder = root.first("class-of-service", "interfaces") or Node("", "")
     for one in holder.all("interface"):
-        if not fnmatchcase(port, one.text_of("name")) or (one.inactive and one.text_of("name") != port):
+        pattern = _EVERY_PORT.get(one.text_of("name"), one.text_of("name"))
+        if not fnmatchcase(port, pattern) or (one.inactive and pattern != port):
             continue
         units = [other for other in one.all("unit") if fnmatchcase(str(unit), other.text_of("name"))]
         for node in (one, *units):
@@ -194,7 +199,7 @@ def check_clear(device: Device, foreign: Iterable[str], after: Node | None) -> N
         if match is None:
             continue
         where, what, more = match.group("where", "statement", "more")
-        if (where, _INPUT if what.startswith("filter ") else _SERVICE) in wanted:
+        if (where, _INPUT if what.startswith(("filter ", *ON_THE_WAY_IN)) else _SERVICE) in wanted:
             raise Unrenderable(
                 f"{device.name} {where}: `{what}`{more} is in the way of Slotcar's; {_advice(where, what, more)}"
             )

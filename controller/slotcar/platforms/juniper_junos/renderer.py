@@ -17,7 +17,7 @@ from slotcar.platforms.juniper_junos.egress import shorter_queues
 from slotcar.platforms.juniper_junos.foreign import check_clear, foreign_in
 from slotcar.platforms.juniper_junos.ingress import policer
 from slotcar.platforms.juniper_junos.running import configuration_in, owned_part, question
-from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by
 from slotcar.platforms.netconf.tree import Node
 
 
@@ -50,6 +50,9 @@ class JuniperJunos:
             raise Unreadable(f"{device.name}: `get-config` gave no reply")
         root = configuration_in(text, device.name)
         return Configuration(device.name, self.platform, owned_part(root), foreign_in(root, device))
+
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        return refused_by(lambda: check_clear(device, before.foreign, _root(after)))
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """

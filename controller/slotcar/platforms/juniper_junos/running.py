@@ -48,7 +48,9 @@ def question() -> str:
     firewall = _subtree("firewall", ("family/inet/filter", "policer", "three-color-policer", *applied_there))
     # An address, so that `family inet` is there where it holds no filter, and may be deactivated.
     applied_to_units = (f"unit/{holder}{one}" for holder in holders for one in _APPLIED)
-    unit = ("unit/name", "unit/family/inet/filter", "unit/family/inet/address/name", *applied_to_units)
+    before_filters = ("layer2-policer", "family/any/filter", "family/inet/policer", "family/inet/simple-filter")
+    asked_first = tuple(f"unit/{one}" for one in before_filters)
+    unit = ("unit/name", "unit/family/inet/filter", "unit/family/inet/address/name", *asked_first, *applied_to_units)
     of_interface = ("name", "per-unit-scheduler", *_APPLIED, *unit)
     of_range = ("member", "member-range", *of_interface)
     ports = (

@@ -14,7 +14,7 @@ from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.linux_host.facts import script
 from slotcar.platforms.linux_host.objects import HostObjects, change_lines, objects_of, read_lines
-from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
+from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
 from slotcar.texts import lines_of
 
 
@@ -52,6 +52,9 @@ class LinuxHost:
         if answer is None:
             raise Unreadable(f"{device.name}: no answer to host.sh show")
         return self.stored(lines_of(answer), device)
+
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        return ()
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         old, new = _objects(before), _objects(after)

@@ -3,17 +3,18 @@ police and pedit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.linux_tc.build import objects_of, policer
 from slotcar.platforms.linux_tc.change import change_lines
-from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, Filter, HfscRoot, Root, Tc
-from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, TAKES, classes_and_filters, read
+from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, HfscRoot, Root, Tc
+from slotcar.platforms.linux_tc.others import hindrances_of
+from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, classes_and_filters, read
 from slotcar.platforms.linux_tc.stored import read_lines
-from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
+from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
 from slotcar.platforms.options import marking_of
 from slotcar.vocabulary import Marking
 
@@ -49,13 +50,18 @@ class LinuxTc:
         objects, foreign = read(qdiscs, listing, device)
         return Configuration(device.name, self.platform, objects, foreign)
 
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        return tuple(_hindrances(before, _tc(after)))
+
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """
         Raises:
-            Unrenderable: a root qdisc or an ingress qdisc of somebody else's is in the way, or a filter takes every packet.
+            Unrenderable: a root qdisc or an ingress qdisc of somebody else's is in the way, or a filter takes the packets.
         """
         old, new, shared = _tc(before), _tc(after), _shared(before)
-        _check_clear(before, new)
+        for hindrance in _hindrances(before, new):
+            if hindrance.certain:
+                raise Unrenderable(hindrance.words)
         return Change.between(before, after, change_lines(old, new, shared), change_lines(new, old, shared))
 
 
@@ -70,22 +76,17 @@ def _shared(running: Configuration) -> tuple[str, ...]:
     return tuple(sorted({note.partition(" ")[0].removesuffix(":") for note in notes}))
 
 
-def _check_clear(before: Configuration, after: Tc) -> None:
+def _hindrances(before: Configuration, after: Tc) -> Iterator[Hindrance]:
     """Slotcar never takes another's root qdisc away (docs/design.md rule 6), and puts no filter where no packet comes."""
     wanted = {one.device for one in after.objects if isinstance(one, Clsact | Root | HfscRoot | EtsRoot)}
-    hooks = {f"{one.device} {one.hook}" for one in after.objects if isinstance(one, Filter)}
     for note in before.foreign:
         name, _, what = note.partition(": ")
-        if what.endswith(TAKES) and name in hooks:
-            raise Unrenderable(
-                f"{before.device} {name}: `{what.removesuffix(TAKES)}`{TAKES} before Slotcar's filters are asked;"
-                " give it a higher preference or let it end with `continue`, or leave this interface out of the inventory"
-            )
         if "qdisc" in what and name in wanted:
-            raise Unrenderable(
+            yield Hindrance(
                 f"{before.device}: {name} carries {what}, which is not Slotcar's;"
                 " take it away, or leave this interface out of the inventory"
             )
+    yield from hindrances_of(before.device, before.foreign, after)
 
 
 RENDERER = LinuxTc()

@@ -39,6 +39,7 @@ from slotcar.platforms.linux_tc.objects import (
     Tc,
     TcObject,
 )
+from slotcar.platforms.linux_tc.others import note_of
 from slotcar.platforms.model import Unreadable
 from slotcar.texts import BLANKS, lines_of
 
@@ -61,11 +62,6 @@ _HFSC = re.compile(
 )
 _CURVE = re.compile(r" (sc|rt|ls|ul) m1 (\S+) d (\S+) m2 (\S+)")
 _FILTER = re.compile(r"^filter protocol (\S+) pref (\d+) (\S+) chain 0 handle (0x[0-9a-f]+)(?: classid (\S+))?")
-_MATCHALL = re.compile(r"^filter protocol (?:all|ip) pref (\d+) matchall chain 0 ")
-#: Actions after which no further filter is asked.
-_ENDS = re.compile(r"\bgact action (?:pass|drop|trap)\b|\bmirred \((?:Egress|Ingress) Redirect ")
-#: How a note ends of an operator's filter that takes every packet first.
-TAKES = " takes every packet"
 _POLICE = re.compile(r"police 0x\w+ rate (\S+) burst (\S+) mtu \S+ action (\w+)(?:/(\w+))?")
 _PEDIT_KEY = re.compile(r"key #0\s+at ipv4\+0: val (\w+) mask (\w+)")
 _STEER = re.compile(rf"skbedit\s+priority {ROOT}(\w+) pipe")
@@ -95,6 +91,11 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
         for qdisc in queues_in(qdiscs, device.interfaces):
             if qdisc["kind"] == "clsact":
                 clsacts.append(qdisc["dev"])
+                foreign += [
+                    f"{qdisc['dev']}: a clsact qdisc with the shared {block} {qdisc[block]}"
+                    for block in ("ingress_block", "egress_block")
+                    if block in qdisc
+                ]
             else:
                 _qdisc(qdisc, device, owned, foreign)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -116,7 +117,7 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
             for block in _blocks(lines):
                 filter_ = _filter(name, hook, block)
                 if filter_ is None or (name not in rooted and not _is_own_form(filter_)):
-                    foreign.append(f"{name} {hook}: {block[0].strip()}{TAKES if _takes_all(block) else ''}")
+                    foreign.append(note_of(name, hook, block))
                 else:
                     owned.append(filter_)
     # It has no handle of its own: Slotcar's is one beside what has Slotcar's marks.
@@ -238,12 +239,6 @@ def _filter(name: str, hook: str, block: Sequence[str]) -> Filter | None:
     head, _, tail = body.partition("action order")
     actions = tuple(action for part in tail.split("action order") for action in _action(part)) if tail else ()
     return Filter(name, hook, preference, int(match[4], 16), _keys(head), actions, match[5] or "")
-
-
-def _takes_all(block: Sequence[str]) -> bool:
-    """Whether no packet gets past an operator's filter to Slotcar's: it matches all, stands before, and ends the search."""
-    match = _MATCHALL.match(block[0])
-    return match is not None and int(match[1]) < FIRST_PREFERENCE and any(map(_ENDS.search, block[1:]))
 
 
 _KEYS = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")

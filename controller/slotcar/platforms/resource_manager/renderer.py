@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.allocations import Allocations, change_lines, read_allocations
-from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
+from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
 from slotcar.texts import lines_of
 
 #: What a reading asks: every manager of the place what it has.
@@ -39,6 +39,9 @@ class ResourceManagers:
         if READ not in outputs:
             raise Unreadable(f"{device.name}: no answer to {READ}")
         return self.stored(lines_of(outputs[READ]), device)
+
+    def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
+        return ()
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         old, new = _allocations(before), _allocations(after)

@@ -1,0 +1,129 @@
+"""Whether an operator's access list takes packets of a reserved flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address
+
+from slotcar.platforms.ios.objects import Entry
+from slotcar.platforms.ios.words import PORTS
+
+_ALL_BITS = 0xFFFF_FFFF
+_MOST = 65_535
+_PROTOCOLS = {"6": "tcp", "17": "udp"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Of a flow's packets: none, some or all match."""
+
+    some: bool
+    every: bool
+
+
+def takes_some(entries: Iterable[str], flow: Entry) -> bool:
+    """Whether a list of these entries, `permit tcp any any eq 5001`, permits some packets of the flow.
+
+    What stands in an entry beside addresses and ports (`established`, `dscp ef`) leaves it some of the packets.
+    """
+    for line in entries:
+        action, *words = line.split()
+        reach = _reach(words, flow)
+        if action == "permit" and reach.some:
+            return True
+        if action == "deny" and reach.every:
+            return False
+    return False
+
+
+def _reach(words: list[str], flow: Entry) -> _Reach:
+    rest = iter(words)
+    first = next(rest, "")
+    protocol = _PROTOCOLS.get(first, first)
+    if _is_standard(first):
+        return _standard(words, flow)
+    if protocol not in ("ip", flow.protocol):
+        return _Reach(some=False, every=False)
+    remaining = list(rest)
+    ends = ((flow.source, flow.source_port), (flow.destination, flow.destination_port))
+    some = every = True
+    for address, port in ends:
+        matched, remaining = _address(remaining, address)
+        ports, remaining = _ports(remaining, protocol)
+        reach = _of_port(ports, port)
+        some, every = some and matched and reach.some, every and matched and reach.every
+    plain = not [word for word in remaining if word not in ("log", "log-input")]
+    return _Reach(some, some and every and plain)
+
+
+def _is_standard(word: str) -> bool:
+    """Whether an entry that begins so is of a standard list, which names the source alone."""
+    return word in ("any", "host") or word.count(".") == 3
+
+
+def _standard(words: list[str], flow: Entry) -> _Reach:
+    matched, _ = _address(words, flow.source)
+    return _Reach(matched, matched)
+
+
+def _address(words: list[str], address: str) -> tuple[bool, list[str]]:
+    """Whether `any`, `host A` or `A WILDCARD` has the address; and the words behind it."""
+    match words:
+        case ["any", *rest]:
+            return True, rest
+        case ["host", one, *rest]:
+            return one == address, rest
+        case [network, wildcard, *rest] if wildcard.count(".") == 3:
+            return _has(network, wildcard, address), rest
+        case [one, *rest]:
+            return one == address, rest
+    return False, []
+
+
+def _has(network: str, wildcard: str, address: str) -> bool:
+    try:
+        base, free, ours = (int(IPv4Address(one)) for one in (network, wildcard, address))
+    except AddressValueError:
+        return True
+    return (base ^ ours) & ~free & _ALL_BITS == 0
+
+
+def _ports(words: list[str], protocol: str) -> tuple[list[tuple[int, int]] | None, list[str]]:
+    """The ports that `eq 80 443`, `range 1 9`, `gt 1023`, `lt 9` or `neq 9` name, None for all; and the words behind."""
+    match words:
+        case ["eq", *rest]:
+            ports = list(_leading_ports(rest, protocol))
+            return [(port, port) for port in ports], rest[len(ports) :]
+        case ["range", first, last, *rest]:
+            low, high = _port(first, protocol), _port(last, protocol)
+            return (None if low is None or high is None else [(low, high)]), rest
+        case ["gt" | "lt" | "neq" as how, one, *rest]:
+            port = _port(one, protocol)
+            if port is None:
+                return None, rest
+            spans = {"gt": [(port + 1, _MOST)], "lt": [(0, port - 1)], "neq": [(0, port - 1), (port + 1, _MOST)]}
+            return spans[how], rest
+    return None, words
+
+
+def _leading_ports(words: list[str], protocol: str) -> Iterator[int]:
+    for word in words:
+        port = _port(word, protocol)
+        if port is None:
+            return
+        yield port
+
+
+def _port(word: str, protocol: str) -> int | None:
+    return int(word) if word.isdecimal() else PORTS.get(protocol, {}).get(word)
+
+
+def _of_port(spans: list[tuple[int, int]] | None, port: int | None) -> _Reach:
+    """Of a flow whose port is not bound, some of the packets may have one of the ports."""
+    if spans is None:
+        return _Reach(some=True, every=True)
+    if port is None:
+        return _Reach(some=bool(spans), every=False)
+    inside = any(low <= port <= high for low, high in spans)
+    return _Reach(inside, inside)
