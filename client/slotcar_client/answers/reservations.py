@@ -130,6 +130,7 @@ class Entry(TypedDict):
     proposed: Proposed | None
     progress: Progress | None
     slot: SlotNow | None
+    notes: list[str]
     group: NotRequired[str | None]
 
 

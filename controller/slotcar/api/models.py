@@ -141,6 +141,10 @@ class EntryOut(Answer):
         default=None,
         description="what is on its devices, beside `state`, which is the ledger's; null where it was never in force",
     )
+    notes: list[str] = Field(
+        default_factory=list,
+        description="what whoever asks for it should know, such as that it can never get what it says",
+    )
 
 
 class EntriesOut(Answer):

@@ -30,6 +30,7 @@ from slotcar.views.configurations import configurations_at
 from slotcar.views.devices import named_devices
 from slotcar.views.documents import configurations_document
 from slotcar.views.events import shown_to
+from slotcar.views.foreseen import foreseen
 from slotcar.views.offers import endpoints_document, limits_document
 from slotcar.views.phases import KINDS
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
@@ -105,7 +106,8 @@ class Queries:
         return self.ledger.page(visible) if visible else Page((), 0)
 
     def with_slots(self, entries: Sequence[Entry], caller: Caller, now: datetime) -> tuple[Entry, ...]:
-        """The entries, each with what is on the devices of its slot, as it is recorded; no device is read."""
+        """The entries, each with what is on the devices of its slot, as it is recorded, and with what whoever asked for it
+        should know; no device is read."""
         devices = {name for entry in entries for name in entry.devices}
         summaries = self.ledger.summaries
         latest = summaries.latest_of_devices(TELLING, sorted(devices), LAST_EVENTS) if devices else ()
@@ -115,7 +117,14 @@ class Queries:
             summaries.last_check() if entries else None,
             whole=roles.may_overview(caller),
         )
-        return tuple(replace(entry, slot=slot_now(entry, recorded, now)) for entry in entries)
+        return tuple(
+            replace(
+                entry,
+                slot=slot_now(entry, recorded, now),
+                notes=foreseen(entry.reservation, entry.paths, self.network),
+            )
+            for entry in entries
+        )
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.

@@ -354,6 +354,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     if reservation.labels:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     lines += _change_lines(entry)
+    lines += [f"{'' if number else 'note':<9}{note}" for number, note in enumerate(entry.notes)]
     for line in lines:
         console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
 

@@ -115,6 +115,7 @@ class Entry:
         change: how it came to what it is; None where it has been so since `created_at`.
         group: handle of the group that it is a member of.
         slot: what is on the devices of its present slot; None where nobody asked, or it was never in force.
+        notes: what whoever asked for it should know; none where nobody asked for them.
     """
 
     handle: str
@@ -132,6 +133,7 @@ class Entry:
     change: EntryChange | None = None
     group: str | None = None
     slot: SlotNow | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def devices(self) -> frozenset[str]:

@@ -65,6 +65,8 @@ def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
         yield Line(What.DETAIL, line)
     for one in step.differences:
         yield Line(What.DETAIL, printable(difference_sentence(one.key, one.before, one.after)))
+    for words in step.notes:
+        yield Line(What.NOTE, printable(words))
 
 
 def summary(reservation: Reservation) -> str:

@@ -46,6 +46,7 @@ class PlanStep:
         waits: whether it will wait for an operator's approval.
         seen: a digest of the entry as the plan saw it, without what other reservations and time may change.
         note: explains a no-op.
+        notes: what whoever asks for it should know.
     """
 
     action: Action
@@ -61,6 +62,7 @@ class PlanStep:
     waits: bool = False
     seen: str = ""
     note: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:

@@ -87,6 +87,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "progress": progress_document(entry.progress) if entry.progress else None,
         **({"group": entry.group} if entry.group else {}),
         "slot": slot_document(entry.slot) if entry.slot else None,
+        "notes": list(entry.notes),
     }
 
 
