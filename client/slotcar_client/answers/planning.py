@@ -27,6 +27,7 @@ class Step(TypedDict):
     seen: str
     waits: bool
     note: str
+    notes: list[str]
 
 
 class DeviceDiff(TypedDict):
@@ -55,6 +56,16 @@ class Summary(TypedDict):
     refused: int
 
 
+class InTheWay(TypedDict):
+    """What of others' on a router would refuse the plan's lines, or leave them without effect; `certain` or perhaps."""
+
+    device: str
+    at: str
+    words: str
+    certain: bool
+    read_at: str
+
+
 class Plan(TypedDict):
     """What applying a file would do; `apply` takes it as it is. A requester's has no boundaries."""
 
@@ -68,6 +79,9 @@ class Plan(TypedDict):
     steps: list[Step]
     boundaries: list[Boundary]
     approximations: list[Approximation]
+    in_the_way: list[InTheWay]
+    not_looked_at: list[str]
+    looked_at: str | None
     boundaries_left_out: int
     next: str | None
     summary: Summary

@@ -96,6 +96,7 @@ ENTRY: Json = {
     "proposed": None,
     "progress": None,
     "slot": slot_example("planned", [device for device, *_ in _HOPS], WINDOW),
+    "notes": [],
 }
 
 
@@ -163,6 +164,7 @@ _PLAN: Json = {
             "seen": "",
             "waits": False,
             "note": "",
+            "notes": [],
         }
     ],
     "boundaries": [
@@ -185,6 +187,9 @@ _PLAN: Json = {
             "words": "ip-premium is served by its weight of fair-queue tos and not in strict priority",
         }
     ],
+    "in_the_way": [],
+    "not_looked_at": ["lbnl-7507"],
+    "looked_at": "2027-03-01T12:08:41Z",
     "boundaries_left_out": 0,
     "next": None,
     "summary": {"create": 1, "change": 0, "cancel": 0, "unchanged": 0, "refused": 0},

@@ -31,6 +31,9 @@ class StepOut(Answer):
     seen: str = Field(description="stands for what the reservation was when the plan was made; an apply compares it")
     waits: bool = Field(description="it comes into force only once an operator has approved it")
     note: str
+    notes: list[str] = Field(
+        description="what whoever asks for it should know, such as that it can never get what it says"
+    )
 
 
 class DeviceDiffOut(Answer):
@@ -51,6 +54,16 @@ class BoundaryOut(Answer):
 class ApproximationOut(Answer):
     devices: list[str]
     words: str
+
+
+class InTheWayOut(Answer):
+    device: str
+    at: datetime = Field(description="from which boundary of the plan on")
+    words: str
+    certain: bool = Field(
+        description="a push would be refused by it; where false, it may take packets, and a push goes ahead"
+    )
+    read_at: datetime = Field(description="when the router was read")
 
 
 class SummaryOut(Answer):
@@ -79,6 +92,14 @@ class PlanOut(Answer):
         description="what devices on the paths do otherwise than they should, whether their lines change or not: each once,"
         " with the numbers of the first boundary that has it, at the boundaries from the page's beginning on; none for a"
         " requester, who sees no device"
+    )
+    in_the_way: list[InTheWayOut] = Field(
+        description="what of others' on the routers of the paths, as they were last read, would refuse the lines of the"
+        " boundaries from the page's beginning on, or leave them without effect; none for a requester, who sees no device"
+    )
+    not_looked_at: list[str] = Field(description="routers of the paths of which the controller has no reading")
+    looked_at: datetime | None = Field(
+        description="when the others were read, the earliest; null where there are none"
     )
     boundaries_left_out: int = Field(description="boundaries that come after those of this page")
     next: str | None = Field(

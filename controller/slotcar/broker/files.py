@@ -11,6 +11,7 @@ from slotcar.broker.requests import SOLVER, Requests
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
+from slotcar.planning.in_the_way import looked_at
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
 from slotcar.planning.promises import Promises, is_over, marks_of
@@ -22,6 +23,7 @@ from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation, is_storable
+from slotcar.rollout.looks import Looks
 from slotcar.timebase import iso
 
 
@@ -63,7 +65,7 @@ class ReservationFiles(Requests):
             most_paths=self.settings.paths,
         )
         if roles.may_overview(caller):
-            return plan
+            return looked_at(plan, self.network, Looks(self.settings.state_dir).of)
         return replace(plan.without_devices(), moves=marks_of(plan.moves))
 
     def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:

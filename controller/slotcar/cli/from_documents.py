@@ -16,7 +16,7 @@ from slotcar.ledger.slot_states import DeviceSlot, SlotNow, SlotState
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
-from slotcar.planning.plan import Plan
+from slotcar.planning.plan import InTheWay, Plan
 from slotcar.planning.plan_page import AT_ONCE
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.platforms.model import Approximation
@@ -48,7 +48,9 @@ def entry_of(document: Document) -> Entry:
         group=document.get("group"),
         proposed=_proposal(change) if change else None,
         progress=_progress(document["progress"]) if document["progress"] else None,
-        slot=slot_of(document["slot"]) if document.get("slot") else None,  # older controllers say nothing of it
+        # Older controllers say nothing of these.
+        slot=slot_of(document["slot"]) if document.get("slot") else None,
+        notes=tuple(document.get("notes", ())),
     )
 
 
@@ -182,6 +184,13 @@ def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
         owners=tuple(document["owners"]),
         moves=tuple(document["moves"]),
         approximations=tuple(_approximations(document)),
+        # Older controllers say nothing of it.
+        in_the_way=tuple(
+            InTheWay(one["device"], _time(one["at"]), one["words"], one["certain"], _time(one["read_at"]))
+            for one in document.get("in_the_way", ())
+        ),
+        not_looked_at=tuple(document.get("not_looked_at", ())),
+        looked_at=_maybe_time(document.get("looked_at")),
     )
 
 
@@ -213,6 +222,7 @@ def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:
         differences=tuple(KeyDifference(one["key"], one["before"], one["after"]) for one in document["differences"]),
         refusal=refused_of(document["refusal"]) if document["refusal"] else None,
         waits=document["waits"],
+        notes=tuple(document.get("notes", ())),
         seen=document["seen"],
         note=document["note"],
     )

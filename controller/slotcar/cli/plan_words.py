@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from slotcar.cli.output import coloured_diff, hanging, stdout
+from slotcar.planning.in_the_way import looked_words_of, sentences_of
 from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
 from slotcar.problems import printable
 from slotcar.timebase import iso
@@ -74,6 +75,17 @@ def _print_rest(plan: Plan) -> None:
         stdout().print(Text("\nApproximations", style="bold"))
     for line in sentences(plan.approximations):
         stdout().print(Text(hanging(f"  {printable(line)}", CONTINUED_AT), style="yellow"), soft_wrap=True)
+    _print_looks(plan)
+
+
+def _print_looks(plan: Plan) -> None:
+    if plan.in_the_way:
+        stdout().print(Text("\nIn the way on routers", style="bold"))
+    for line, one in zip(sentences_of(plan), plan.in_the_way, strict=True):
+        style = "bold red" if one.certain else "yellow"
+        stdout().print(Text(hanging(f"  {printable(line)}", CONTINUED_AT), style=style), soft_wrap=True)
+    if words := looked_words_of(plan):
+        stdout().print(Text(f"\n{hanging(printable(words), 2)}", style="dim"), soft_wrap=True)
 
 
 def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:

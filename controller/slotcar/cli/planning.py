@@ -15,7 +15,7 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes, time_of
-from slotcar.cli.output import Format, emit, hanging, others_short, progress, stdout
+from slotcar.cli.output import Format, complain, emit, hanging, long_work_reported, others_short, progress, stdout
 from slotcar.cli.readiness import check_devices
 from slotcar.cli.remote import Declined, chosen_place
 from slotcar.cli.session import broker, caller, network_of, now, over_http, settings
@@ -78,6 +78,7 @@ def check(
     of a first push.
     """
     from slotcar.reservation import read_files
+    from slotcar.views.foreseen import foreseen_of_itself
 
     if devices or device:
         if files:
@@ -89,7 +90,13 @@ def check(
     if inventory is not None or form is not Format.TABLE:
         raise typer.BadParameter("--inventory and --format go with --devices", param_hint="--devices")
 
-    count = len(read_files(files, now()).reservations)
+    reservations = read_files(files, now()).reservations
+    for one in reservations:
+        for words in foreseen_of_itself(one):
+            stdout().print(
+                hanging(f"{one.owner}/{one.name}: {words}", CONTINUED_AT), style="yellow", markup=False, soft_wrap=True
+            )
+    count = len(reservations)
     stdout().print(f"{count} reservation{'' if count == 1 else 's'}, without a mistake.")
 
 
@@ -109,6 +116,9 @@ def plan(
         ),
     ] = False,
     unchanged: Annotated[bool, typer.Option("--all", help="also list the reservations that stay as they are")] = False,
+    devices: Annotated[
+        bool, typer.Option("--devices", help="read the routers first, for what is in the way there; changes nothing")
+    ] = False,
     start: Annotated[
         str | None, typer.Option("--from", help="show the boundaries from this time on: 24 of them are shown")
     ] = None,
@@ -119,7 +129,8 @@ def plan(
 ) -> None:
     """Show what applying FILES would do: admissions, refusals, and what changes on each router at each boundary.
 
-    What stays as it is is counted, and listed with --all.
+    What stays as it is is counted, and listed with --all. What others configured on routers that is in the way of Slotcar's
+    lines, or leaves them without effect, is said as it was when they were last read; with --devices, as it is.
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
@@ -130,11 +141,16 @@ def plan(
     if chosen_place() is not None and not offline:
         if commands:
             raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
+        if devices:
+            raise Declined(
+                "the controller reads the routers by itself: its plan says when; say --devices where it runs"
+            )
         with over_http(inventory) as far:
             document = far.plan_files(files, set_name, owner or [], now(), show_from=show_from)
             new_plan = far.plan_of(document)
     else:
         new_plan, network = _make(files, inventory, offline, set_name, owner or [], show_from)
+        new_plan = _looked_at(new_plan, network, inventory, read=devices)
         document = plan_document(new_plan)
     if output:
         write_document(document, output)
@@ -191,6 +207,25 @@ def _make(
         source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
         progress("planning")
         return opened.plan(source, caller(), moment, show_from), opened.network
+
+
+def _looked_at(new_plan: Plan, network: Network, inventory: Path | None, *, read: bool) -> Plan:
+    """The plan, with what is in the way on routers as they were last read, or as they are."""
+    from slotcar.planning.in_the_way import looked_at, routers_of
+    from slotcar.rollout.looks import Looks
+    from slotcar.wiring import pusher_for
+
+    chosen = settings(inventory=inventory)
+    looks = Looks(chosen.state_dir)
+    names = routers_of(new_plan, network)
+    if not read or not names:
+        return looked_at(new_plan, network, looks.of)
+    progress("reading the devices")
+    with long_work_reported():
+        failures = pusher_for(network, chosen, None).read(names).failures
+    for failure in failures.values():
+        complain(f"{failure.device}: {failure.message}")
+    return looked_at(new_plan, network, lambda device: None if device.name in failures else looks.of(device))
 
 
 def apply(

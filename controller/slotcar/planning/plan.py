@@ -28,9 +28,27 @@ from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.approximations import first_of_each
 from slotcar.views.configurations import Boundary, Differences, transitions, with_notes_once
+from slotcar.views.foreseen import foreseen
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
 MAX_BOUNDARIES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class InTheWay:
+    """What of others' on a router would keep a plan's lines from their place or their effect.
+
+    Attributes:
+        at: from which boundary of the plan on.
+        certain: a push would be refused by it; where false, it may take packets, and a push goes ahead.
+        read_at: when the router was read.
+    """
+
+    device: str
+    at: datetime
+    words: str
+    certain: bool
+    read_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,9 @@ class Plan:
         owners: of whom the plan speaks: what they have in the set and not in the files is cancelled.
         moves: handles of deadline transfers, not among the steps, that move to make room.
         approximations: what devices on the paths do otherwise than wanted, each aspect once, at the boundaries shown.
+        in_the_way: what was seen on routers that would be refused or without effect there, the certain first.
+        not_looked_at: routers on the paths of which no reading is known.
+        looked_at: when the others were read, the earliest; None where there are none.
     """
 
     made_at: datetime
@@ -57,6 +78,9 @@ class Plan:
     owners: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
     approximations: tuple[Approximation, ...] = ()
+    in_the_way: tuple[InTheWay, ...] = ()
+    not_looked_at: tuple[str, ...] = ()
+    looked_at: datetime | None = None
 
     @property
     def refused(self) -> tuple[PlanStep, ...]:
@@ -139,7 +163,7 @@ def make_plan(
     """
     rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver, policy.least_rate_bps)
     deciding = Deciding(tables, policy, rules, network, most_paths)
-    steps = decided_steps(matched, current, deciding, network, paths or {})
+    steps = tuple(_with_notes(one, network) for one in decided_steps(matched, current, deciding, network, paths or {}))
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
     after = _entries_after((*current, *moved), steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
@@ -172,6 +196,13 @@ def make_plan(
         moves=tuple(sorted(one.handle for one in moved)),
         approximations=first_of_each(one for boundary in rendered for one in boundary.approximations),
     )
+
+
+def _with_notes(step: PlanStep, network: Network) -> PlanStep:
+    """The step of what would be admitted, with what whoever asks for it should know."""
+    if step.routed is None or step.refusal:
+        return step
+    return replace(step, notes=foreseen(step.routed.reservation, step.routed.paths, network))
 
 
 def decide_steps(

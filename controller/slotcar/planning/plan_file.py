@@ -59,6 +59,18 @@ def plan_document(plan: Plan) -> dict[str, Any]:
             {"devices": list(devices), "words": words}
             for words, devices in devices_by_words(plan.approximations).items()
         ],
+        "in_the_way": [
+            {
+                "device": one.device,
+                "at": iso(one.at),
+                "words": one.words,
+                "certain": one.certain,
+                "read_at": iso(one.read_at),
+            }
+            for one in plan.in_the_way
+        ],
+        "not_looked_at": list(plan.not_looked_at),
+        "looked_at": iso(plan.looked_at) if plan.looked_at else None,
         "boundaries_left_out": plan.boundaries_left_out,
         "next": iso(plan.next_at) if plan.next_at else None,
         "summary": {
@@ -86,6 +98,7 @@ def _step_document(step: PlanStep) -> dict[str, Any]:
         "seen": step.seen,
         "waits": step.waits,
         "note": step.note,
+        "notes": list(step.notes),
     }
 
 

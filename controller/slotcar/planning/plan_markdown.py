@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from slotcar.planning.in_the_way import looked_words_of, sentences_of
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
 from slotcar.planning.plan_lines import What, changes_first, step_lines
@@ -48,7 +49,12 @@ def plan_markdown(plan: Plan, boundaries: Boundaries, most_chars: int = MOST_CHA
     most_of_steps, most_of_table = (int(text.remaining_chars * part) for part in (PART_OF_STEPS, PART_OF_TABLE))
     text.add(marker(plan.set_name))
     text.add(f"### Slotcar: {_headline(plan)}")
-    notes, cut_notes = _approximations(plan, int(text.remaining_chars * PART_OF_NOTES))
+    most_of_notes = int(text.remaining_chars * PART_OF_NOTES)
+    hindering, cut_hindering = _listed(
+        "In the way on routers", "things in the way", sentences_of(plan), most_of_notes // 2
+    )
+    notes, cut_notes = _listed("Approximations", "approximations", sentences(plan.approximations), most_of_notes // 2)
+    notes, cut_notes = [*hindering, *notes], [*cut_hindering, *cut_notes]
     text.remaining_chars -= sum(len(part) + 2 for part in notes)
     cut = [*_steps(plan, text, most_of_steps), *_routers(boundaries, plan, text, most_of_table), *cut_notes]
     return "\n\n".join([*text.parts, *notes, *_closing(plan, cut)]) + "\n"
@@ -123,13 +129,13 @@ def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int
         yield f"{plan.boundaries_left_out:,} more boundaries{how}"
 
 
-def _approximations(plan: Plan, most_chars: int) -> tuple[list[str], list[str]]:
-    """The parts that say what the routers approximate; and what was cut."""
-    lines = [printable(line) for line in sentences(plan.approximations)]
+def _listed(title: str, what: str, sentences: Sequence[str], most_chars: int) -> tuple[list[str], list[str]]:
+    """The parts that list sentences about the routers; and what was cut."""
+    lines = [printable(line) for line in sentences]
     shown = _first(lines, most_chars)
-    parts = ["**Approximations**", _fenced("\n".join(shown), "text")] if shown else []
+    parts = [f"**{title}**", _fenced("\n".join(shown), "text")] if shown else []
     left_out = len(lines) - len(shown)
-    return parts, [f"{left_out:,} of {len(lines):,} approximations"] if left_out else []
+    return parts, [f"{left_out:,} of {len(lines):,} {what}"] if left_out else []
 
 
 def _first(rows: Sequence[str], most_chars: int) -> list[str]:
@@ -179,6 +185,8 @@ def _closing(plan: Plan, cut: Sequence[str]) -> Iterator[str]:
             f"**Not shown here**: {'; '.join(cut)}."
             " `slotcar plan --diff FILES` shows more, `slotcar plan -o plan.json FILES` writes all of it."
         )
+    if words := looked_words_of(plan):
+        yield printable(words)
     ledger = "an empty ledger" if plan.sequence is None else f"the ledger at sequence {plan.sequence}"
     yield f"Planned {iso(plan.made_at)} against {ledger} and inventory `{plan.network_digest[:19]}`."
 

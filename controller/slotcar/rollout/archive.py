@@ -37,6 +37,7 @@ from slotcar.rollout.device_folder import (
     after_ends,
     after_steps,
 )
+from slotcar.rollout.looks import LAST_LOOK
 from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, NotKept, Program, Revision, Wanted
 from slotcar.rollout.slot_ends import ends_to_come, file_at
 
@@ -151,7 +152,7 @@ class Archive:
 
     def close_to_others(self) -> None:
         """Takes others' rights from what an earlier version left open: all devices' configurations are in it."""
-        close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED))
+        close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS, LAST_LOOK, UNRECORDED))
 
     @contextlib.contextmanager
     def reading(

@@ -20,6 +20,7 @@ from slotcar.rollout.archive import STAMP, Archive, revision_id
 from slotcar.rollout.device_folder import BEFORE, READING, DeviceFolder, FolderUnreadable
 from slotcar.rollout.fanout import SERVED
 from slotcar.rollout.linux.scripts import fence_word
+from slotcar.rollout.looks import Looks
 from slotcar.rollout.model import (
     NO_PROGRAM,
     DeviceRevision,
@@ -81,8 +82,9 @@ class Pusher:
             return Readings({}, {})
         devices = [self.devices[name] for name in names]
         with self.archive.reading(devices) as folder:
+            began_at = self.clocks.now()
             result = self._read(devices, folder)
-            return _readings(devices, folder, result)
+            return self._keep_looks(_readings(devices, folder, result), began_at)
 
     def probe(self, names: Sequence[str]) -> tuple[Readings, Mapping[str, Probe]]:
         """Reads as `read` does, and also each answering device's rights and clock. Changes nothing."""
@@ -90,16 +92,22 @@ class Pusher:
             return Readings({}, {}), {}
         devices = [self.devices[name] for name in names]
         with self.archive.reading(devices, probing.commands) as folder:
-            began_s = self.clocks.now().timestamp()
+            began_at = self.clocks.now()
             result = self._read(devices, folder)
-            interval = probing.ProbeInterval(began_s, self.clocks.now().timestamp())
-            readings = _readings(devices, folder, result)
+            interval = probing.ProbeInterval(began_at.timestamp(), self.clocks.now().timestamp())
+            readings = self._keep_looks(_readings(devices, folder, result), began_at)
             probes = {
                 device.name: probing.probe_of(DeviceFolder(folder / device.name).reading(), device, interval)
                 for device in devices
                 if device.name in readings.by_device
             }
             return readings, probes
+
+    def _keep_looks(self, readings: Readings, began_at: datetime) -> Readings:
+        """The readings, kept for plans."""
+        configurations = [one.configuration for one in readings.by_device.values()]
+        Looks(self.archive.state_dir).keep(configurations, self.devices, began_at)
+        return readings
 
     def _read(self, devices: Sequence[Device], folder: Path) -> PlaybookResult:
         name = _playbook(READ, (device.platform for device in devices))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -46,11 +46,13 @@ class Boundary:
 
     Attributes:
         approximations: of all devices that what changes crosses, also of those whose lines stay as they are.
+        after: what each of these is to have from then on.
     """
 
     at: datetime
     devices: tuple[DeviceDiff, ...]
     approximations: tuple[Approximation, ...] = ()
+    after: Mapping[str, Configuration] = field(default_factory=dict, compare=False, repr=False)
 
 
 def configurations_at(
@@ -115,6 +117,7 @@ class Differences:
             after_at,
             tuple(one for one in diffs if one.before.lines != one.after.lines),
             tuple(chain.from_iterable(notes.values())),
+            will,
         )
 
     def _render(

@@ -9,6 +9,7 @@ from anyio import from_thread
 
 from slotcar.api.plan_process import PlanRequest
 from slotcar.located_yaml import parse_json
+from slotcar.planning.in_the_way import looked_words
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
 from slotcar.policy import roles
@@ -54,6 +55,9 @@ def plan(visit: Visit) -> Answer:
         "plans/plan.html",
         {
             "plan": plan_document,
+            "looked": looked_words(
+                plan_document["not_looked_at"], plan_document["looked_at"], bool(plan_document["in_the_way"])
+            ),
             "document": json.dumps(_short(plan_document)),
             "why_not": why_not_change(visit.caller),
         },
@@ -79,7 +83,7 @@ def apply(visit: Visit) -> Answer:
 
 def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     """What `apply` looks at: the diffs are only there to be read."""
-    return plan_document | {"boundaries": [], "approximations": []}
+    return plan_document | {"boundaries": [], "approximations": [], "in_the_way": []}
 
 
 PAGES = (WebPage("/plan", form), WebPage("/plan", plan, "POST", most_s=LONG_S), WebPage("/plan/apply", apply, "POST"))
