@@ -14,6 +14,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_WRITTEN_BY_ISO = re.compile(r"(?<![\w.:+-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z(?!\w)", re.ASCII)
 MICROSECOND = timedelta(microseconds=1)
 #: A clock that is disciplined (NTP) moves by less between two looks; one that was set, by more.
 CLOCK_SET = timedelta(seconds=1)
@@ -40,6 +41,18 @@ def from_us(moment_us: int) -> datetime:
 def iso(moment: datetime) -> str:
     """RFC 3339 in UTC with a `Z`; fractions only where there are some."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def with_instants(text: str, words: Callable[[datetime], str]) -> str:
+    """A text in which each instant that `iso` wrote stands in other words, such as those of a zone."""
+
+    def shown(match: re.Match[str]) -> str:
+        try:
+            return words(datetime.fromisoformat(match[0]))
+        except (ValueError, OverflowError):  # it only looks like one, or the zone's calendar ends before it
+            return match[0]
+
+    return _WRITTEN_BY_ISO.sub(shown, text)
 
 
 # docs/design.md rule 2.

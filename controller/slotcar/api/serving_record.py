@@ -38,7 +38,8 @@ def recorded(state_dir: Path, address: str) -> Iterator[None]:
         draft.rename(file)  # locked already where anybody looks for it
         yield
     finally:
-        file.unlink(missing_ok=True)
+        for one in (draft, file):
+            one.unlink(missing_ok=True)
         os.close(handle)
 
 

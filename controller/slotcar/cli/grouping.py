@@ -104,7 +104,7 @@ def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None
     with verbs(inventory) as opened:
         groups, is_cut = first_of(opened.groups(wanted, caller()), limit)
         documents = [group_document(opened.with_slots(members, caller(), now())) for members in groups]
-    more = by_limit(limit, "--owner, --from or --until") if is_cut else None
+    more = by_limit(limit, "asking for less, by --owner, --from or --until,") if is_cut else None
     rows = [group_row(one) for one in documents]
     emit_list(documents, form, lambda: print_table(GROUPS, rows, "No groups."), more=more)
 

@@ -283,7 +283,7 @@ def status(
         wanted = EntryFilter(owner, name, states, label_of(label), begin, end, newest, limit=limit + 1)
         listed, is_cut = first_of(opened.list(wanted, caller()), limit)
         entries = opened.with_slots(listed, caller(), now())
-    more = by_limit(limit, "--owner, --name, --label, --from or --until") if is_cut else None
+    more = by_limit(limit, "asking for less, by --owner, --name, --label, --from or --until,") if is_cut else None
     emit_list([entry_document(entry) for entry in entries], form, lambda: _print_list(entries), more=more)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 
-#: An instant as every text of Slotcar's has it (`slotcar.timebase.iso`).
-_INSTANT = re.compile(r"(?<![\w.:+-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z(?!\w)")
+from slotcar.timebase import iso, with_instants
+
 VARIABLE = "SLOTCAR_TIMEZONE"
 #: The zone of the machine at which the reader sits.
 LOCAL = "local"
@@ -54,13 +53,13 @@ def zone_of(name: str) -> tzinfo | None:
 def in_readers_zone(text: str) -> str:
     """A text for people with its instants in the reader's zone, each with its offset: `2027-03-01T22:00+01:00`. Every
     option that takes a time takes that."""
-    if not _INSTANT.search(text):
-        return text
+    return with_instants(text, _shown)
+
+
+def _shown(moment: datetime) -> str:
     zone = _zone()
-    return text if zone is UTC else _INSTANT.sub(lambda match: _shown(datetime.fromisoformat(match[0]), zone), text)
-
-
-def _shown(moment: datetime, zone: tzinfo | None) -> str:
+    if zone is UTC:
+        return iso(moment)
     local = moment.astimezone(zone)
     return local.isoformat(timespec="auto" if local.second or local.microsecond else "minutes")
 

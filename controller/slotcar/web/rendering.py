@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from slotcar.admission.resource_id import ResourceId
 from slotcar.problems import printable
+from slotcar.timebase import with_instants
 from slotcar.units import format_bytes_about
 from slotcar.web.assets import address_of
 from slotcar.web.times import Clock, span_words
@@ -31,6 +32,7 @@ def environment() -> Environment:
         "amount_of": _amount_of,
         "size": _size,
         "when": _when,
+        "local": _local,
         "distance": _distance,
         "span": _span,
         "count": _count,
@@ -53,6 +55,12 @@ def visible(value: Any) -> Any:
 @pass_context
 def _when(context: TemplateContext, moment: datetime) -> Markup:
     return _clock(context).element(moment)
+
+
+@pass_context
+def _local(context: TemplateContext, text: object) -> str:
+    """A sentence that was made elsewhere, such as why a router failed, with its instants as the page has all others."""
+    return with_instants(str(text), _clock(context).words)
 
 
 @pass_context

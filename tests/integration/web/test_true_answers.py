@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
+from slotcar.timebase import iso
 from tests.integration.web.conftest import OPERATOR, Site
 
 
@@ -51,3 +53,17 @@ def test_a_card_that_leaves_something_out_says_so_and_where_all_is(site: Site) -
     assert 'The first 8. <a href="/reservations?state=committed">All of mine' in page
     assert page.count("hep/n") == 8
     assert "9 found" in requester.get("/reservations?state=committed").text
+
+
+def test_a_time_within_a_sentence_is_in_the_session_s_zone_too(site: Site) -> None:
+    """A deadline, and what is said of a router, which come as words with an instant in UTC."""
+    by = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=3)
+    entry = site.reserve("bulk", volume="1 GB", by=iso(by), rate=None, start=None, duration=None, protocol="tcp")
+    details = {"message": f"it did not answer at {iso(by)}"}
+    site.broker.ledger.append_event("push.device-failed", datetime.now(UTC), device="anl-7507-1", details=details)
+    operator = site.signed_in("operator")
+    operator.post("/account/zone", data={"zone": "Asia/Tokyo"})
+    local = f"{by.astimezone(ZoneInfo('Asia/Tokyo')):%a %Y-%m-%d %H:%M}"
+    assert f"1 GB by {local}" in operator.get(f"/reservations/{entry.handle}").text
+    for path in ("/log", "/devices/anl-7507-1"):
+        assert f"it did not answer at {local}" in operator.get(path).text, path
