@@ -124,7 +124,7 @@ def test_groups_of_a_file_are_reserved_together_or_not_at_all(cli: Cli, hep: htt
     refused = reserve("1 Mbit/s", "900 Mbit/s")
     assert (refused.code, refused.out) == (3, "")
     assert "nothing of it was applied: hep/group1.line" in refused.err
-    assert cli("status", "--groups", "--all", "-f", "json").data == []
+    assert cli("status", "--groups", "--all", "-f", "json").items == []
     reserved = reserve("1 Mbit/s", "2 Mbit/s").data
     assert [one["name"] for one in reserved] == ["group0", "group1"]
     for one in reserved:

@@ -216,6 +216,7 @@ def test_the_command_line_follows_over_a_restart(ledger: Ledger, network: Networ
             assert process.stdout
             assert process.stderr
             got = [json.loads(process.stdout.readline())["sequence"] for _ in range(2)]
+            assert process.stderr.readline() == f"asking the controller at http://127.0.0.1:{port}\n"
             first.stop()
             write(ledger, 2)
             assert "trying again" in process.stderr.readline()

@@ -28,12 +28,12 @@ def test_the_groups_of_a_file_are_reserved_together_or_not_at_all(cli: Cli, tmp_
     refused = cli("reserve", file_of(tmp_path, group("fits", 5001, "1 Mbit/s"), group("large", 5002, "900 Mbit/s")))
     assert (refused.code, refused.out) == (3, "")
     assert "nothing of it was applied: hep/large.line" in refused.err
-    assert cli("status", "--groups", "--all", "-f", "json").data == []
+    assert cli("status", "--groups", "--all", "-f", "json").items == []
     file = file_of(tmp_path, group("fits", 5001, "1 Mbit/s"), group("small", 5002, "2 Mbit/s"))
     reserved = cli("reserve", file, "-f", "json").data
     assert [(one["name"], one["state"]) for one in reserved] == [("fits", "committed"), ("small", "committed")]
     assert len({one["handle"] for one in reserved}) == 2
-    assert len(cli("events", "-f", "json").data) == 2
+    assert len(cli("events", "-f", "json").items) == 2
 
 
 def test_a_group_is_approved_as_it_was_shown(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
