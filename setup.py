@@ -12,7 +12,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 TOP = Path(__file__).resolve().parent
-SHIPPED = ("ansible.cfg", "playbooks", "roles", "plugins", "templates", "schemas", "inventories")
+SHIPPED = ("ansible.cfg", "playbooks", "roles", "plugins", "templates", "schemas", "inventories", "deploy/systemd")
 #: Tests of the roles, and what editors and Python leave behind.
 LEFT_OUT = {"molecule", "__pycache__"}
 

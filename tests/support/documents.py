@@ -29,11 +29,14 @@ class Command:
     code: int
 
 
-def steps(document: Path) -> Iterator[File | Command]:
-    for language, text in _BLOCK.findall(document.read_text(encoding="utf-8")):
-        if language in ("yaml", "python") and (named := _FILE.match(text)):
-            yield File(named[1], text)
+def steps(document: Path, section: str = "") -> Iterator[File | Command]:
+    """Of a whole document, or of one of its sections with two hashes."""
+    whole = document.read_text(encoding="utf-8")
+    text = whole.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0] if section else whole
+    for language, block in _BLOCK.findall(text):
+        if language in ("yaml", "python") and (named := _FILE.match(block)):
+            yield File(named[1], block)
         elif language == "console":
-            for line in filter(None, text.splitlines()):
+            for line in filter(None, block.splitlines()):
                 code = _CODE.search(line)
                 yield Command(_REMARK.sub("", line), int(code[1]) if code else 0)

@@ -14,7 +14,7 @@ DISTRIBUTIONS = ("./client", "./mover", ".", "./lab")
 #: What the wheels are built from.
 SOURCES = (
     "client", "controller", "mover", "lab", "ansible.cfg", "playbooks", "roles", "plugins", "templates", "schemas",
-    "inventories", "requirements", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE",
+    "inventories", "deploy/systemd", "requirements", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE",
 )  # fmt: skip
 SUPPORTED = ("3.11", "3.12", "3.13")
 

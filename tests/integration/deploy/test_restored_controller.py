@@ -67,7 +67,7 @@ def test_what_is_right_on_routers_since_the_backup_is_left_alone(
         wait_for(controller.settled, "the routers to be read")
         assert world.running() == since
         assert {name: len(router.history) for name, router in world.routers.items()} == lines, "nothing was pushed"
-        states = {one["name"]: one["state"] for one in controller.get("/v1/reservations")["items"]}
+        states = {one["reservation"]["name"]: one["state"] for one in controller.get("/v1/reservations")["items"]}
         assert states.get(f"to-{BEGUN}") == "committed"
         controller.slotcar("rollback", "--reservation", f"hep/to-{BEGUN}", "--yes")
         assert world.running() == base

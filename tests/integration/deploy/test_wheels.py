@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -48,7 +49,7 @@ def test_each_wheel_has_one_package_of_its_own_name(wheels: list[Path]) -> None:
 
 def test_the_controllers_wheel_holds_what_ansible_and_the_renderers_read(wheels: list[Path]) -> None:
     held = names_in(wheels, "slotcar")
-    for folder in ("playbooks", "roles", "plugins", "templates", "schemas", "inventories"):
+    for folder in ("playbooks", "roles", "plugins", "templates", "schemas", "inventories", "deploy/systemd"):
         for file in (ROOT / folder).rglob("*"):
             parts = file.relative_to(ROOT).parts
             if file.is_file() and not {"molecule", "__pycache__"} & set(parts):
@@ -89,6 +90,20 @@ class Installed:
         done = self.run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def in_an_emergency(self, inventory: Path, arguments: str) -> None:
+        """What docs/howto/emergency-rollback.md tells somebody who has nothing but what pip installed."""
+        page = (ROOT / "docs" / "howto" / "emergency-rollback.md").read_text()
+        (line,) = re.findall(r"^(cd /opt/slotcar/venv.*?)\s+# with pip$", page, re.MULTILINE)
+        (play,) = re.findall(r"^(ansible-playbook .* --limit domains) --check --diff$", page, re.MULTILINE)
+        go = line.replace("/opt/slotcar/venv", str(self.programs.parent))
+        script = f"set -e\n{go}\n{play.removesuffix('--limit domains')} {arguments}"
+        of_network = {"SLOTCAR_INVENTORY": str(inventory), "SLOTCAR_STATE_DIR": str(self.folder / "var")}
+        done = subprocess.run(
+            ["bash", "-c", script], env=building.bare_environment(self.folder) | of_network,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def refuses(self, *arguments: str, code: int = 1) -> str:
         """What is said of a mistake; nothing goes to standard output."""
@@ -179,6 +194,9 @@ def test_an_installed_slotcar_pushes_and_takes_back_also_without_its_database(
         assert "PostgreSQL" in installed.refuses("push", *of_network, "--yes")
         mistakes(installed, of_network)
         assert world.running() == reserved
+        for to, expected in (("before", unreserved), ("good", reserved)):
+            installed.in_an_emergency(world.inventory, f"--limit {EDGE} -e slotcar_emergency_to={to}")
+            assert world.running() == expected
         assert f"Rolled back and verified: {EDGE}." in installed("rollback", *of_network, "--yes")
         assert world.running() == unreserved
         first = installed("rollback", "--list", *of_network, "--format", "json")
