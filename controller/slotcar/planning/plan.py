@@ -181,7 +181,7 @@ def make_plan(
         at_once = [_at_once(current, after, now, differences)] if show_from is None else []
         rendered = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
-        require_each_alone(after, set(touched_ones), network)
+        require_each_alone(after, {one.key for one in touched_ones}, network)
         raise CannotExpress(str(error)) from error
     return Plan(
         made_at=now,

@@ -26,7 +26,7 @@ from slotcar.planning.routing import RoutedReservation
 from slotcar.platforms import Unrenderable, renderer_of
 from slotcar.platforms.model import BeyondLimit
 from slotcar.registry import facts_of
-from slotcar.reservation.model import Reservation, Slot, constant_slots
+from slotcar.reservation.model import Slot, constant_slots
 from slotcar.timeline import Active, active_at
 from slotcar.units import format_rate_about, parse_rate_bps
 
@@ -168,14 +168,17 @@ class PlatformLimits:
         )
 
 
-def require_each_alone(entries: Iterable[Entry], reservations: Collection[Reservation], network: Network) -> None:
+def require_each_alone(entries: Iterable[Entry], keys: Collection[tuple[str, str]], network: Network) -> None:
     """
+    Args:
+        keys: owners and names.
+
     Raises:
-        CannotExpress: an entry with one of the reservations is too much for a platform by itself; with the rate that fits.
+        CannotExpress: one of these entries is too much for a platform by itself; with the rate that fits.
     """
     limits = PlatformLimits(network)
     for one in entries:
-        if one.reservation in reservations:
+        if one.reservation.key in keys:
             limits.condition(RoutedReservation(one.reservation, one.paths, one.demands))
 
 

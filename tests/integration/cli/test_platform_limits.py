@@ -61,3 +61,9 @@ def test_it_is_refused_by_every_way_in(cli: Cli, reservations: Callable[..., Pat
     assert SENTENCE in done.err, done
     (kept,) = cli("status", "--format", "json").items
     assert kept["reservation"]["rate_bps"] == 190_000_000
+
+
+def test_a_plan_refuses_it_without_a_ledger(offline: Cli, reservations: Callable[..., Path], inventory: Path) -> None:
+    done = offline("plan", reservations({"rate": "300 Mbit/s"}), "--offline", "-i", inventory)
+    assert done.code == 3, done
+    assert SENTENCE in done.err, done
