@@ -31,6 +31,8 @@ INTERVAL_S = 0.5
 #: What a sender hands to the kernel at once, at most. The kernel paces it a quarter faster than the rate, so that a
 #: policer's bucket must hold a fifth of it. To be woken costs an emulated sender more than the packets that it sends.
 QUEUE_S = 0.016
+#: Datagrams that leave back to back, at most: one timer for all of them.
+TOGETHER = 8
 #: Payload that leaves room for the sequence number, and fits one Ethernet frame.
 LEAST_PAYLOAD_BYTES, MOST_PAYLOAD_BYTES = 16, 1_472
 
@@ -251,6 +253,7 @@ def start_udp(
     queue_s: float = QUEUE_S,
     burst_bytes: int | None = None,
     burst_s: float = 0.0,
+    together: int = TOGETHER,
     one_cpu: bool = False,
     begin: float | None = None,
     clock: Clock | None = None,
@@ -263,6 +266,7 @@ def start_udp(
         queue_s: how much of the flow the sender hands to the kernel at once.
         burst_bytes: of IP packets; what the sender is late with beyond it, and beyond `burst_s` of the rate of the moment,
             is not sent. None for a sender that catches up with 20 ms and more.
+        together: datagrams that leave back to back, at most.
         one_cpu: the sender stays on one processor. A namespace's links hand packets on by the processor that sent them, so
             those of a sender that moves to another one may overtake each other before the first router.
         begin: when, seconds since the epoch by the lab's clock; far enough ahead for both ends to start. As soon as can be
@@ -278,7 +282,7 @@ def start_udp(
         raise LabError(f"rate_bps is {rate_bps}; it must be above 0")
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
     more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes, "burst_s": burst_s}
-    more["one_cpu"] = one_cpu
+    more |= {"together": together, "one_cpu": one_cpu}
     return UdpFlow(lab, source, destination, {**spec, **more}, begin, clock)
 
 

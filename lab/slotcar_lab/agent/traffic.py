@@ -40,7 +40,6 @@ LOOKS = 9
 #: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
 #: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
 TOGETHER_S = 0.005
-MOST_TOGETHER = 8
 #: Offset of `tcpi_total_retrans` in `struct tcp_info` (linux/tcp.h).
 TOTAL_RETRANS_OFFSET = 100
 
@@ -212,7 +211,7 @@ def udp_send(spec: dict[str, Any]) -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
     queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
-    together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
+    together = max(1, min(spec["together"], int(packets_ps * TOGETHER_S)))
     batch = Batch(payload_bytes, together)
     queued -= queued % together
     shaper, ceiling = Shaper(), Ceiling(packets_ps, queued, _bucket(spec))

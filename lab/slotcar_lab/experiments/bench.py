@@ -70,7 +70,7 @@ class Slot:
 @dataclass(frozen=True, slots=True)
 class Udp:
     """A constant bit rate; `rate_bps` is of payload, as the experiment is written, and the lab's own where it is not
-    `scaled`. `burst_bytes`, `burst_s`: see `start_udp`."""
+    `scaled`. `burst_bytes`, `burst_s` and `together`: see `start_udp`."""
 
     source: str
     destination: str
@@ -80,6 +80,7 @@ class Udp:
     dscp: int = 0
     burst_bytes: int | None = None
     burst_s: float = 0.0
+    together: int = traffic.TOGETHER
     scaled: bool = True
 
 
@@ -285,6 +286,7 @@ class Bench:
             dscp=flow.dscp,
             burst_bytes=flow.burst_bytes,
             burst_s=flow.burst_s,
+            together=flow.together,
             begin=self.next_begin() if self.by else None,
             clock=self.clock,
         )

@@ -26,7 +26,7 @@ CLASSES = {
 MEANINGS = {
     Verdict.AS_THE_PAPER: "our figure obeys the row's rule, which was written down before the run",
     Verdict.AS_PROMISED: "the paper did not try this, or did not achieve it; our figure obeys what Slotcar promises",
-    Verdict.DIFFERS: "our figure breaks the rule; the section says why",
+    Verdict.DIFFERS: "our figure breaks the rule; the section says why, or that nobody knows",
     Verdict.NOT_SHOWN: "nothing was measured: it says nothing of routers",
 }
 FOLDER = "plots"

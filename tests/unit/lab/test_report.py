@@ -113,8 +113,8 @@ def test_the_page_says_how_it_was_made(page: html.HtmlElement) -> None:
 
 def test_a_difference_without_an_explanation_is_told(page: html.HtmlElement) -> None:
     assert "The queue was full." in page.get_element_by_id("emerge-1").text_content()
-    assert "nobody has said why" in page.get_element_by_id("qbss-1").text_content()
-    assert "nobody has said why" not in page.get_element_by_id("emerge-1").text_content()
+    assert "nobody knows why" in page.get_element_by_id("qbss-1").text_content()
+    assert "nobody knows why" not in page.get_element_by_id("emerge-1").text_content()
 
 
 def test_the_page_can_be_read_without_seeing_it(page: html.HtmlElement) -> None:

@@ -29,8 +29,8 @@ SMALL = Rule(
     "loss rate, best effort",
     "10 to 40 of 10000 packets",
     "%",
-    "between 0.02 and 4 %: within ten times of theirs, either way",
-    lambda ours, _: 0.02 <= ours <= 4,
+    "between 0.1 and 0.4 %",
+    lambda ours, _: 0.1 <= ours <= 0.4,
 )
 CLOSE = Rule(
     "loss distance, best effort",
@@ -43,8 +43,8 @@ BURSTY = Rule(
     "longest loss period, best effort",
     "up to 10 packets or more",
     "packets",
-    "at least 2: loss is bursty",
-    lambda ours, _: ours >= 2,
+    "at least 10",
+    lambda ours, _: ours >= 10,
 )
 SPARED = Rule(
     "loss rate, assured rate",

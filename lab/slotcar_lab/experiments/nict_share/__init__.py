@@ -45,8 +45,8 @@ SAVED = Rule(
     "the same by the reference's rule from the beginning on, against two connections without control",
     "8.0 of 18.0 %",
     "% of the line",
-    "less than theirs",
-    lambda ours, two: ours < two,
+    "at most 8.0 %, and less than theirs",
+    lambda ours, two: ours <= PROPOSED and ours < two,
 )
 IN_TIME = Rule(
     "transfers of either shape that are refused, or done after their deadline",

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from slotcar.network import load_network
-from slotcar_lab.experiments import ecn, emerge_3, policer_burst
+from slotcar_lab.experiments import ecn, emerge_3, loss_pattern, nict_af, nict_share, policer_burst
 from slotcar_lab.experiments.ecn import Ran, Runs
-from slotcar_lab.experiments.model import Verdict
+from slotcar_lab.experiments.model import Rule, Verdict
 from slotcar_lab.experiments.policer_burst import Point
 from slotcar_lab.experiments.queues import Depth
 
@@ -63,13 +63,43 @@ def test_routers_of_ecns_network_drop_one_of_fifty() -> None:
 
 @pytest.mark.parametrize(
     ("parts", "knee"),
-    [((0.2, 0.96, 1.0), 20.0), ((0.2, 0.96, 0.9), inf), ((1.0, 0.5, 1.0), 30.0), ((), None)],
+    [
+        ((0.2, 0.96, 1.0), 400.0),
+        ((0.2, 0.96, 0.9), inf),
+        ((1.0, 0.5, 1.0), 600.0),
+        ((1.0, 1.0, 1.0), 200.0),
+        ((), None),
+    ],
 )
 def test_a_knee_is_where_every_larger_burst_is_enough(parts: tuple[float, ...], knee: float | None) -> None:
-    points = [Point(f"tcp-{n}", 10_000 * n, part) for n, part in enumerate(parts, 1)]
+    points = [Point(f"tcp-{n}", 200_000 * n, part) for n, part in enumerate(parts, 1)]
     assert policer_burst._knee(points) == knee
     judged = policer_burst.RULES["tcp-knee"].judge(knee).verdict
-    assert judged is {20.0: AS_THE_PAPER, 30.0: AS_THE_PAPER, inf: DIFFERS, None: NOT_SHOWN}[knee]
+    assert judged is {
+        400.0: AS_THE_PAPER, 600.0: AS_THE_PAPER, 200.0: DIFFERS, inf: DIFFERS, None: NOT_SHOWN,
+    }[knee]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "ours", "beside", "verdict"),
+    [
+        (loss_pattern.SMALL, 0.3, 0.0, AS_THE_PAPER),
+        (loss_pattern.SMALL, 2.38, 0.0, DIFFERS),
+        (loss_pattern.BURSTY, 2.0, 0.0, DIFFERS),
+        (policer_burst.RULES["starved"], 51.9, 0.0, DIFFERS),
+        (policer_burst.RULES["udp-knee"], 10.2, 0.0, AS_THE_PAPER),
+        (policer_burst.RULES["udp-knee"], 20.4, 0.0, DIFFERS),
+        (nict_af.FIXED, 94.0, 98.6, AS_THE_PAPER),
+        (nict_af.FIXED, 88.4, 98.6, DIFFERS),
+        (nict_af.NEWRENO, 80.0, 94.8, AS_THE_PAPER),
+        (nict_af.NEWRENO, 93.1, 88.4, DIFFERS),
+        (nict_share.SAVED, 11.8, 18.0, DIFFERS),
+    ],
+)
+def test_a_rule_holds_at_what_the_paper_prints_and_not_at_what_is_far_from_it(
+    rule: Rule, ours: float, beside: float, verdict: Verdict
+) -> None:
+    assert rule.judge(ours, beside).verdict is verdict
 
 
 def test_a_stream_of_which_nothing_arrived_is_as_late_as_can_be() -> None:
