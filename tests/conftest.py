@@ -29,7 +29,13 @@ LAB = "tests/lab/"
 #: The marker expression of `make test`.
 SHORT = "not slow"
 #: Of the lab's files, those for the second process.
-LABS_OF_THEIR_OWN = ("test_chaos_faults", "test_hosts_systemd", "test_tutorial", "test_virtual_time")
+LABS_OF_THEIR_OWN = (
+    "test_chaos_faults",
+    "test_hosts_systemd",
+    "test_tutorial",
+    "test_virtual_time",
+    "test_virtual_traffic",
+)
 RUN = pytest.StashKey[Run]()
 
 hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)

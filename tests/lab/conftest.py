@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from ipaddress import IPv4Interface
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar_lab import control, requirements, topology
 from slotcar_lab.control import Lab
-from slotcar_lab.topology import PORT_BASE_VARIABLE
+from slotcar_lab.guest import machine
+from slotcar_lab.topology import PORT_BASE_VARIABLE, End, Kind, Link, Node, Topology
 from tests.support.controllers import Controller
 from tests.support.postgres import stop_server
 
@@ -71,6 +73,33 @@ def lab(state_dir: Path) -> Iterator[Lab]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def two_hosts() -> Topology:
+    """A router between two hosts, and no controller."""
+    nodes = [Node(name="router", kind=Kind.ROUTER)] + [Node(name=name, kind=Kind.HOST) for name in ("near", "far")]
+    links = [
+        Link(
+            ends=(
+                End(node="router", interface=f"eth{number}", address=IPv4Interface(f"10.9.{number}.1/24")),
+                End(node=name, interface="eth1", address=IPv4Interface(f"10.9.{number}.2/24")),
+            )
+        )
+        for number, name in enumerate(("near", "far"), start=1)
+    ]
+    return Topology(nodes=tuple(nodes), links=tuple(links))
+
+
+@pytest.fixture(scope="session")
+def virtual_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Two hosts and a router in virtual time, for figures of traffic: what is measured is the same in each run."""
+    folder = tmp_path_factory.mktemp("virtual")
+    try:
+        lab = control.up(two_hosts(), folder, extras=machine.VIRTUAL_TIME)
+        lab.check("near", ["ping", "-c", "1", "-W", "5", lab.topology.address_of("far")])
+        yield lab
+    finally:
+        control.down(folder)
 
 
 @pytest.fixture(scope="session")

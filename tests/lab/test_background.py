@@ -11,6 +11,7 @@ from slotcar_lab import control
 from slotcar_lab.experiments import gara_4
 from slotcar_lab.experiments.bench import Bench, bench
 from slotcar_lab.experiments.model import Verdict
+from slotcar_lab.experiments.scale import TESTS
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
@@ -33,7 +34,9 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
-        with bench(gara_4.EXPERIMENT.inventory, state_dir, control.quiet, smoke=True) as started:
+        experiment = gara_4.EXPERIMENT
+        scale = experiment.scale_at(TESTS)
+        with bench(experiment.inventory, state_dir, control.quiet, smoke=True, scale=scale) as started:
             yield started
 
 

@@ -13,6 +13,7 @@ from slotcar_lab.experiments import emerge_1, emerge_3, emerge_4
 from slotcar_lab.experiments.bench import Bench, bench
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
+from slotcar_lab.experiments.scale import TESTS
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
@@ -27,7 +28,8 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
-        with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as started:
+        scale = emerge_1.EXPERIMENT.scale_at(TESTS)
+        with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True, scale=scale) as started:
             yield started
     assert not list(Path(os.fspath(state_dir)).glob("lab/lab.json")), "the lab is gone"
 
@@ -54,15 +56,15 @@ def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Benc
         "bandwidth of the foreground, congested", "latency, congested", "packet loss, congested",
         "packet loss, reserved",
     )  # fmt: skip
-    # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).
-    assert "dst_port 5001 action police rate 6375Kbit" in configured(result).replace("6375000bit", "6375Kbit")
+    # 25/32 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1), on the platform's grain of 8 bit/s.
+    assert "dst_port 5001 action police rate 796880bit" in configured(result)
     assert [plot.slug for plot in result.plots] == ["bandwidth", "latency", "loss"]
     assert all(plot.curves[0].x for plot in result.plots)
 
 
 def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
     result = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
-    assert "dst_port 5001 action police rate 3825000bit" in configured(result)
+    assert "dst_port 5001 action police rate 478128bit" in configured(result)
     assert all(row.ours is not None for row in result.rows)
 
 

@@ -6,24 +6,21 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from ipaddress import IPv4Interface
 from typing import NamedTuple
 
 import pytest
 
-from slotcar_lab import control, traffic
+from slotcar_lab import traffic
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
-from slotcar_lab.guest import machine
 from slotcar_lab.metrics import delay
-from slotcar_lab.topology import End, Kind, Link, Node, Topology
 
 pytestmark = pytest.mark.lab
 LINE_BPS, PREMIUM_BPS, LOAD_BPS = 12_000_000, 4_000_000, 15_000_000
 #: With their headers both flows' packets have 1,000 bytes.
 PAYLOAD_BYTES = 958
-DURATION_S = 5.0
+DURATION_S = 4.0
 #: Ends of flows and captures begin in less, of the guest's time.
 LEAD_S = 3.0
 #: Strict priority for port 5001, behind a line of `LINE_BPS`.
@@ -49,34 +46,11 @@ class Figures(NamedTuple):
         return self.received == other.received and other == pytest.approx(self, abs=0.1)
 
 
-def topology() -> Topology:
-    nodes = [Node(name="router", kind=Kind.ROUTER)] + [Node(name=name, kind=Kind.HOST) for name in ("near", "far")]
-    links = [
-        Link(
-            ends=(
-                End(node="router", interface=f"eth{number}", address=IPv4Interface(f"10.9.{number}.1/24")),
-                End(node=name, interface="eth1", address=IPv4Interface(f"10.9.{number}.2/24")),
-            )
-        )
-        for number, name in enumerate(("near", "far"), start=1)
-    ]
-    return Topology(nodes=tuple(nodes), links=tuple(links))
-
-
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    folder = tmp_path_factory.mktemp("virtual")
-    try:
-        yield control.up(topology(), folder, extras=machine.VIRTUAL_TIME)
-    finally:
-        control.down(folder)
-
-
-@pytest.fixture(scope="module")
-def router(lab: Lab) -> Lab:
-    lab.check("router", ["tc", "-batch", "-"], stdin=ROUTER)
-    lab.check("near", ["ping", "-c", "1", "-W", "5", lab.topology.address_of("far")])
-    return lab
+def router(virtual_lab: Lab) -> Iterator[Lab]:
+    virtual_lab.check("router", ["tc", "-batch", "-"], stdin=ROUTER)
+    yield virtual_lab
+    virtual_lab.check("router", ["tc", "qdisc", "del", "dev", "eth2", "root"])
 
 
 @contextlib.contextmanager
