@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ KEPT = HOME / "docs" / "results"
 REPORT = HOME / "var" / "lab-report"
 MEASURED = HOME / "benchmarks" / "out"
 VERDICTS, EXPERIMENTS, BENCHMARKS, PAGE = "verdicts.json", "experiments", "benchmarks", "README.md"
+#: With these a run is no measurement.
+SHORTENED = {"--smoke", "--real-time"}
 INTRODUCTION = """# What the lab and the benchmarks showed last
 
 Written by `make results` out of the files in `experiments/` and `benchmarks/`, which hold the same for programs: one for
@@ -43,11 +46,15 @@ def main() -> int:
 def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
     """Copies what was measured last over what was kept before; what was not measured anew stays. Gives what was written.
 
+    Experiments are kept all together: a report is evidence of one commit, or of nothing.
+
     Raises:
-        LabError: nothing was measured, or a file cannot be read.
+        LabError: nothing was measured, a report is not whole, or a file cannot be read.
     """
     documents: dict[Path, dict[str, Any]] = {}
     if (report / VERDICTS).exists():
+        if lacks := "; ".join(gaps(_read(report / VERDICTS))):
+            raise LabError(f"{report / VERDICTS} is not kept: {lacks}")
         for name, document in _by_experiment(_read(report / VERDICTS)).items():
             documents[into / EXPERIMENTS / f"{name}.json"] = document
     for file in sorted(benchmarks.glob("*.json")):
@@ -59,6 +66,18 @@ def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
         file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (into / PAGE).write_text(page(into), encoding="utf-8")
     return [*documents, into / PAGE]
+
+
+def gaps(verdicts: Mapping[str, Any]) -> list[str]:
+    """Why a report does not tell what all experiments showed of one commit, in words; nothing where it does."""
+    setting = verdicts["setting"]
+    missing = [name for name in NAMES if name not in {one["name"] for one in verdicts["experiments"]}]
+    short = sorted(SHORTENED & set(shlex.split(setting["command"])))
+    return [
+        *([f"it lacks {', '.join(missing)}"] if missing else []),
+        *([] if setting["commit"] and "," not in setting["commit"] else ["it is not of a commit alone"]),
+        *([f"it was made with {' and '.join(short)}"] if short else []),
+    ]
 
 
 def page(kept: Path) -> str:

@@ -133,7 +133,7 @@ def main_of(
     try:
         report.reserve(out)
         ran = run(names, say, smoke=smoke, real_time=real_time, part=part)
-        report.write(tuple(ran.results.values()), out, setting.here(real_time=real_time))
+        report.write(tuple(ran.results.values()), out, setting.here(part, real_time=real_time))
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 
 from slotcar_lab import control, kernel, requirements
 from slotcar_lab.errors import LabError
+from slotcar_lab.experiments import scale
 from slotcar_lab.guest import machine
 from slotcar_lab.places import HOME
 from slotcar_lab.requirements import Backend
@@ -32,6 +34,7 @@ class Setting:
         machine: processor architecture and cores.
         commit: of the code; empty where it is not from a repository.
         versions: of the programs that took part, by their packages' names.
+        scale: the part of the papers' rates that was asked for, such as 1/8.
     """
 
     command: str
@@ -40,9 +43,10 @@ class Setting:
     machine: str
     commit: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    scale: str = ""
 
 
-def here(*, real_time: bool = False) -> Setting:
+def here(part: Fraction = scale.REPORT, *, real_time: bool = False) -> Setting:
     """This machine, and the kernel that a lab brought up now would run: the one that it ran if it has just gone."""
     release, accelerator = _routers() if real_time else _in_virtual_time()
     cores = len(os.sched_getaffinity(0))
@@ -53,6 +57,7 @@ def here(*, real_time: bool = False) -> Setting:
         machine=f"{platform.machine()}, {cores} cores",
         commit=commit(),
         versions=versions(),
+        scale=str(part),
     )
 
 

@@ -133,6 +133,7 @@ def verdicts(results: Sequence[Result], setting: Setting, files: Iterable[str]) 
             "machine": setting.machine,
             "commit": setting.commit,
             "versions": dict(sorted(setting.versions.items())),
+            "scale": setting.scale,
         },
         "counts": _tally(row for result in results for row in result.rows),
         "experiments": [_record(result) for result in results],
@@ -172,6 +173,7 @@ def _facts(setting: Setting) -> tuple[tuple[str, str], ...]:
         ("accelerator", setting.accelerator),
         ("machine", setting.machine),
         ("commit", setting.commit),
+        ("part of the papers' rates", setting.scale),
     )
 
 

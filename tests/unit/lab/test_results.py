@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -65,19 +66,44 @@ def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: P
     assert "`python -m benchmarks render --quick`" in text
 
 
-def test_an_experiment_that_ran_again_replaces_its_own_rows_and_no_others(tmp_path: Path) -> None:
-    first, second = [json.loads(file.read_text()) for file in sorted((KEPT / EXPERIMENTS).glob("*.json"))[:2]]
+def whole(
+    commit: str = "abcdef0", command: str = "python -m slotcar_lab.experiments", without: str = ""
+) -> dict[str, Any]:
+    """A report that tells of all experiments what one of those that are kept showed."""
+    one = json.loads(next(iter(sorted((KEPT / EXPERIMENTS).glob("*.json")))).read_text())
+    (experiment,) = one["experiments"]
+    experiments = [{**experiment, "name": name} for name in NAMES if name != without]
+    return {**one, "setting": {**one["setting"], "commit": commit, "command": command}, "experiments": experiments}
+
+
+def test_all_experiments_of_a_report_are_kept_together(tmp_path: Path) -> None:
     report, into = tmp_path / "report", tmp_path / "kept"
     report.mkdir()
-    both = first | {"experiments": first["experiments"] + second["experiments"]}
-    (report / VERDICTS).write_text(json.dumps(both))
-    assert len(keep(report, tmp_path / "no-benchmarks", into)) == 3
-    again = first | {"setting": first["setting"] | {"commit": "abcdef0"}}
-    (report / VERDICTS).write_text(json.dumps(again))
-    assert len(keep(report, tmp_path / "no-benchmarks", into)) == 2
+    shutil.copytree(KEPT / EXPERIMENTS, into / EXPERIMENTS)
+    (report / VERDICTS).write_text(json.dumps(whole()))
+    assert len(keep(report, tmp_path / "no-benchmarks", into)) == len(NAMES) + 1
     text = (into / PAGE).read_text()
-    assert text.count("abcdef0") == 1
-    assert text.count("\n### ") == 2
+    assert text.count("abcdef0") == text.count("\n### ") == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        (whole(without="ecn"), "it lacks ecn"),
+        (whole(commit="abcdef0, with changes"), "it is not of a commit alone"),
+        (whole(commit=""), "it is not of a commit alone"),
+        (whole(command="python -m slotcar_lab.experiments --smoke"), "it was made with --smoke"),
+        (whole(command="slotcar lab run all --real-time"), "it was made with --real-time"),
+    ],
+    ids=["gap", "changes", "no-commit", "smoke", "real-time"],
+)
+def test_a_report_that_is_no_evidence_of_one_commit_is_not_kept(
+    report: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / VERDICTS).write_text(json.dumps(report))
+    with pytest.raises(LabError, match=why):
+        keep(tmp_path, tmp_path / "no-benchmarks", tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
 
 
 def test_where_nothing_was_measured_nothing_is_written(tmp_path: Path) -> None:
