@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 #: docs/howto/operate.md states the order in which columns are left out.
 RESERVATIONS = (
-    Column("reservation"), Column("handle"), Column("state", wraps=True, narrowest=10), Column("rate", leave_out=4),
+    Column("reservation"), Column("handle"), Column("state", wraps=True), Column("rate", leave_out=4),
     Column("service", leave_out=2), Column("flow", leave_out=1), Column("start", leave_out=5), Column("end", leave_out=3),
     Column("slot"),
 )  # fmt: skip
 GROUPS = (
-    Column("group"), Column("handle"), Column("state", wraps=True, narrowest=10), Column("start", leave_out=2),
+    Column("group"), Column("handle"), Column("state", wraps=True), Column("start", leave_out=2),
     Column("end", leave_out=1), Column("members", wraps=True),
 )  # fmt: skip
 BOUNDARIES = (

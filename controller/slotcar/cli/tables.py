@@ -21,13 +21,11 @@ class Column:
     Attributes:
         leave_out: its turn to be left out where the terminal is too narrow, 1 first; None: never.
         wraps: whether it may take several lines, between words.
-        narrowest: it is not made narrower than this where it wraps.
     """
 
     title: str
     leave_out: int | None = None
     wraps: bool = False
-    narrowest: int = NARROWEST
 
 
 Row = Sequence[str]
@@ -85,7 +83,7 @@ def _least(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
         return whole
     cells = (columns[index].title, *(row[index] for row in rows))
     return min(
-        whole, max(columns[index].narrowest, *(len(word) for cell in cells for word in _unbroken(cell).split(" ")))
+        whole, max(NARROWEST, *(len(word) for cell in cells for word in _unbroken(cell).split(" ")))
     )
 
 
