@@ -48,7 +48,7 @@ def users(data_dir: Path) -> list[str]:
     """What else uses the server that runs in the folder, such as `slotcar serve (process 4711)`; none where none runs."""
     from slotcar.ledger.embedded_server import EmbeddedServer
 
-    if not data_dir.exists() or not (server := EmbeddedServer.of(data_dir)).running:
+    if not data_dir.is_dir() or not (server := EmbeddedServer.of(data_dir)).running:
         return []
     return [_process(pid) for pid in server.users()]
 
@@ -57,7 +57,7 @@ def left_running(data_dir: Path) -> bool:
     """Whether a server runs in the folder that nobody uses: whoever did was killed."""
     from slotcar.ledger.embedded_server import EmbeddedServer
 
-    return data_dir.exists() and EmbeddedServer.of(data_dir).running and not users(data_dir)
+    return data_dir.is_dir() and EmbeddedServer.of(data_dir).running and not users(data_dir)
 
 
 def end(data_dir: Path) -> bool:
@@ -68,7 +68,7 @@ def end(data_dir: Path) -> bool:
     """
     from slotcar.ledger.embedded_server import EmbeddedServer
 
-    if not data_dir.exists() or not EmbeddedServer.of(data_dir).running:
+    if not data_dir.is_dir() or not EmbeddedServer.of(data_dir).running:
         return False
     if those := users(data_dir):
         raise LedgerUnavailable(
