@@ -18,8 +18,10 @@ from slotcar.admission.deadline import (
     latest,
     plan_transfer,
     progress,
+    shaped,
 )
 from slotcar.admission.free import Free, free_in, profile_columns
+from slotcar.admission.lasting import few, lasting
 from slotcar.admission.rates import (
     MICROBITS_PER_BYTE,
     Crossing,
@@ -31,6 +33,7 @@ from slotcar.admission.rates import (
     profile_demands,
 )
 from slotcar.admission.steady import MINUTE_US, on_grid, steady_profile
+from slotcar.admission.step_rules import lasts
 from slotcar.timebase import Window, to_us
 from slotcar.units import MAX_RATE_BPS
 from tests.support.examples import examples
@@ -179,6 +182,7 @@ def check_profile(tables: SlotTables, transfer: Transfer, profile: Profile) -> N
     assert profile[-1].end_us <= transfer.window.end_us
     assert all(max(1, transfer.at_least_bps) <= step.rate_bps <= transfer.at_most_bps for step in profile)
     assert tables.fits(*profile_demands(transfer.crossings, profile))
+    assert lasts(profile, transfer.window)
 
 
 @examples(50, 200)
@@ -201,10 +205,10 @@ def test_a_transfer_is_refused_exactly_where_no_profile_moves_it(tables: SlotTab
         return
     in_time = replace(transfer, window=Window(transfer.window.start, answer.earliest_deadline))
     check_profile(tables, in_time, plan_transfer(tables, in_time, horizon=at(40)))  # type: ignore[arg-type]
-    sooner = replace(
-        transfer, window=Window(transfer.window.start, answer.earliest_deadline - timedelta(microseconds=1))
-    )
-    assert isinstance(plan_transfer(tables, sooner, horizon=at(40)), TransferRefused)
+    # The last step lasts a minute.
+    sooner = Window(transfer.window.start, answer.earliest_deadline - timedelta(minutes=1, microseconds=1))
+    too_soon = plan_transfer(tables, replace(transfer, window=sooner), horizon=at(40))
+    assert isinstance(too_soon, TransferRefused)
 
 
 @examples(37, 150)
@@ -252,6 +256,57 @@ def test_what_is_reserved_moves_the_volume_by_the_deadline_whatever_is_reported(
         assert all(transfer.at_least_bps <= step.rate_bps <= transfer.at_most_bps for step in profile)
         assert tables.fits(*profile_demands(transfer.crossings, profile))
     assert microbits(clipped(profile, now_us, by_us)) >= remaining * MICROBITS_PER_BYTE
+
+
+@st.composite
+def uneven(draw: st.DrawFn) -> Free:
+    """What is free over some minutes, in parts of any number of seconds."""
+    steps, time_us = [], BASE_US
+    for seconds, rate in draw(st.lists(st.tuples(st.integers(1, 150), st.integers(0, 6)), min_size=1, max_size=40)):
+        steps.append(RateStep(time_us, time_us := time_us + seconds * 1_000_000, rate))
+    return Free.of(steps).between(0, 6)
+
+
+@examples(75, 300)
+@given(uneven())
+def test_what_lasts_is_free_and_lasts_and_is_no_less_than_on_the_grid(free: Free) -> None:
+    parts = lasting(free)
+    length_us = free.end_us - int(free.starts_us[0])
+    assert not excess(parts.profile(), free.profile())
+    assert (int(parts.starts_us[0]), parts.end_us) == (int(free.starts_us[0]), free.end_us)
+    assert int((parts.ends_us - parts.starts_us).min()) >= min(MINUTE_US, length_us)
+    assert parts.microbits >= on_grid(free, MINUTE_US).microbits
+    less = few(parts, 3)
+    assert not excess(less.profile(), parts.profile())
+    assert int((less.rates_bps > 0).sum()) <= 3
+    assert int((less.ends_us - less.starts_us).min()) >= min(MINUTE_US, length_us)
+
+
+@examples(75, 300)
+@given(uneven(), st.floats(0.01, 1), st.sampled_from(Shape), st.sampled_from([0, 2]), st.integers(0, 100))
+def test_every_profile_has_steps_and_pauses_that_last(
+    free: Free, part: float, shape: Shape, at_least_bps: int, reported_after_s: int
+) -> None:
+    """A request's own, and what a report of progress takes."""
+    span = Window.of_us(int(free.starts_us[0]), free.end_us)
+    volume_bytes = max(1, int(free.microbits * part) // MICROBITS_PER_BYTE)
+    transfer = Transfer(volume_bytes, span, (Crossing(NAMES[0]),), at_least_bps=at_least_bps, shape=shape)
+    profile = shaped(transfer, free)
+    if profile is None:
+        assert few(transfer.promisable(free)).microbits < transfer.microbits
+        return
+    assert lasts(profile, span)
+    assert microbits(profile) >= transfer.microbits
+    assert not excess(profile, free.profile())
+    assert all(step.rate_bps >= at_least_bps for step in profile)
+    moment = span.start + timedelta(seconds=reported_after_s)
+    if moment < span.end:
+        rest = free.within(to_us(moment), free.end_us)
+        for remaining in (volume_bytes // 3, volume_bytes):
+            answer = progress(transfer, profile, remaining, moment, rest)
+            assert answer.profile == clipped(profile, to_us(moment), free.end_us) or lasts(
+                answer.profile, Window(moment, span.end)
+            )
 
 
 @examples(50, 200)

@@ -1,8 +1,9 @@
 """Deadline transfers: a profile of rates that moves a volume in time over what the slot tables leave.
 
 On a fixed path the volume can be moved by the deadline exactly when the sum of min(at_most, free) over the window
-reaches it; filling earliest first shows it, and ends earliest (Chen & Primet, doi 10.1109/CCGRID.2007.102). Earliest
-completion is the test and need not be the promise: three shapes of profile are offered. The rate that a transfer needs
+reaches it; filling earliest first shows it, and ends earliest (Chen & Primet, doi 10.1109/CCGRID.2007.102). What is
+free counts in parts that last (`lasting`), so that each step of a profile does. Earliest completion is the test and need
+not be the promise: three shapes of profile are offered. The rate that a transfer needs
 is its remaining volume / its remaining time, computed anew at every report (NICT, deadline transfers over AF).
 
 Rates are payload rates: `arithmetic` counts the headers on every resource, as it does for a fixed request. A step has
@@ -17,6 +18,7 @@ from datetime import datetime
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.free import Free, free_in, whole_seconds
+from slotcar.admission.lasting import few, lasting
 from slotcar.admission.model import TransferRefused
 from slotcar.admission.rates import (
     MICROBITS_PER_BYTE,
@@ -29,7 +31,7 @@ from slotcar.admission.rates import (
     microbits,
 )
 from slotcar.admission.steady import GRIDS_US, on_grid, steady_profile
-from slotcar.admission.step_rules import MOST_STEPS
+from slotcar.admission.step_rules import MOST_STEPS, lasts, lengthened
 from slotcar.admission.tables import SlotTables
 from slotcar.network.model import Sls
 from slotcar.timebase import Window, from_us, to_us
@@ -80,6 +82,10 @@ class Transfer:
         """What the transfer can use of the free rates in its window: min(at_most, free), and nothing under `at_least`."""
         return free.within(*self.span_us).between(self.at_least_bps, self.at_most_bps)
 
+    def promisable(self, free: Free) -> Free:
+        """As `usable`, in parts that last: what a profile fills."""
+        return lasting(self.usable(free))
+
     def counted_on(self, usable: Free) -> Free:
         """What a profile of its shape fills: `latest` nine tenths of what is usable, where these move the volume.
 
@@ -110,18 +116,27 @@ def plan_transfer(
 
 
 def shaped(transfer: Transfer, free: Free) -> Profile | None:
-    """A profile of the transfer's shape over free rates; None where its volume does not fit (exactly then)."""
-    usable = transfer.usable(free)
+    """A profile of the transfer's shape over free rates, whose steps and pauses last; None where its volume does not fit
+    in such a one (exactly then, where what is free has few parts that last).
+    """
+    usable = transfer.promisable(free)
     if usable.microbits < transfer.microbits:
         return None
     steady = transfer.shape is Shape.STEADY
     profile = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
-    return whole_seconds(profile or filled(transfer.counted_on(usable), transfer.microbits, transfer.shape), usable)
+    profile = profile or filled(transfer.counted_on(usable), transfer.microbits, transfer.shape)
+    if profile is None and transfer.shape is Shape.LATEST:
+        profile = filled(usable, transfer.microbits, transfer.shape)
+    if profile is None:
+        return None
+    profile = lengthened(profile, usable, transfer.at_least_bps)
+    rounded = whole_seconds(profile, usable)
+    return rounded if lasts(rounded, transfer.window) else profile
 
 
-def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
-    """Filled from its end (`latest`) or its beginning, on the finest grid that needs few steps; exactly where none has
-    room. `usable` suffices.
+def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile | None:
+    """Filled from its end (`latest`) or its beginning, on the finest grid that needs few steps, else where most is free;
+    None where no profile of few steps that was found moves the volume. `usable` suffices.
     """
     late = shape is Shape.LATEST
 
@@ -140,7 +155,8 @@ def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
             steps = fill(rough)
             if len(steps) <= MOST_STEPS:
                 return steps
-    return fill(whole)
+    rough = part_of(few(usable))
+    return fill(rough) if microbits(rough) >= needed_microbits else None
 
 
 def earliest(usable: Sequence[RateStep], needed_microbits: int) -> Profile:
@@ -172,7 +188,7 @@ def refusal(
 
     def most(crossings: Sequence[Crossing]) -> int:
         free = free_in(tables, crossings, transfer.window, sls)
-        return transfer.usable(free).microbits // MICROBITS_PER_BYTE
+        return few(transfer.promisable(free)).microbits // MICROBITS_PER_BYTE
 
     alone = [(most((crossing,)), crossing.resource) for crossing in transfer.crossings]
     unlimited = most(())
@@ -195,10 +211,13 @@ def _earliest_deadline(
     start, length = transfer.window.start, transfer.window.duration
     while start < horizon:
         length = min(2 * length, horizon - start)
-        longer = replace(transfer, window=Window(start, start + length))
-        usable = longer.usable(free_in(tables, longer.crossings, longer.window, sls))
-        if usable.microbits >= longer.microbits:
-            return from_us(earliest(usable.head(longer.microbits), longer.microbits)[-1].end_us)
+        longer = replace(transfer, window=Window(start, start + length), shape=Shape.EARLIEST)
+        profile = shaped(longer, free_in(tables, longer.crossings, longer.window, sls))
+        if profile:
+            end = from_us(profile[-1].end_us)
+            by_then = replace(transfer, window=Window(start, end))
+            if shaped(by_then, free_in(tables, by_then.crossings, by_then.window, sls)):
+                return end
         if start + length >= horizon:
             break
     return None
@@ -246,7 +265,6 @@ def progress(
     rest = replace(transfer, volume_bytes=remaining_bytes, window=Window(start, transfer.window.end), shape=shape)
     after, missing = before, 0
     if not 0 <= (microbits(before) - rest.microbits) * 1000 <= rest.microbits * KEPT_ABOVE_PERMILLE:
-        usable = rest.usable(free)
-        after = shaped(rest, free) or merged(usable.profile())  # or all that there is
+        after = shaped(rest, free) or merged(few(rest.promisable(free)).profile())  # or all that there is
         missing = max(0, -((microbits(after) - rest.microbits) // MICROBITS_PER_BYTE))
     return ReportedProgress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)

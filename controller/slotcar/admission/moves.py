@@ -157,10 +157,11 @@ class _MovePlan:
     def _put_late(self, one: SplitTransfer, rest: Transfer) -> bool:
         """Puts what may be moved of a transfer as late as possible; nothing changes where it fits nowhere."""
         self._put(one, ())
-        usable = rest.usable(free_in(self.tables, rest.crossings, rest.window, self.sls))
+        usable = rest.promisable(free_in(self.tables, rest.crossings, rest.window, self.sls))
         fits = usable.microbits >= rest.microbits
-        self._put(one, whole_seconds(filled(usable, rest.microbits, Shape.LATEST), usable) if fits else one.moves)
-        return fits
+        late = filled(usable, rest.microbits, Shape.LATEST) if fits else None
+        self._put(one, whole_seconds(late, usable) if late else one.moves)
+        return late is not None
 
     # Together
 

@@ -1,12 +1,12 @@
-"""What steps a moved profile has: each border is a change on every router of the path (ADR 24).
+"""What steps a profile has: each border is a change on every router of the path (ADR 24).
 
-A step lasts a minute at least, and there are at most 32 of them. How slow a step may be is said by the transfer's
-`at_least_bps`.
+A step lasts a minute at least, and so does a pause, and there are at most 32 steps. How slow a step may be is said by the
+transfer's `at_least_bps`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from slotcar.admission.free import Free
@@ -32,11 +32,20 @@ def keeps_rules(profile: Profile, window: Window) -> bool:
 
     Where the window is shorter than a step, one step takes all of it.
     """
-    from_us, until_us = window.start_us, window.end_us
+    steps, from_us = merged(profile), window.start_us
+    borders = {border for step in steps for border in step[:2] if border >= from_us} | {from_us}
+    return len(steps) <= MOST_STEPS and _last(borders, min(LEAST_STEP_US, window.end_us - from_us))
+
+
+def lasts(profile: Profile, window: Window) -> bool:
+    """As `keeps_rules`, of a profile before which nothing is in its window: its first step is its first border."""
     steps = merged(profile)
-    borders = sorted({border for step in steps for border in step[:2] if border >= from_us} | {from_us})
-    least_us = min(LEAST_STEP_US, until_us - from_us)
-    return len(steps) <= MOST_STEPS and all(end - start >= least_us for start, end in pairwise(borders))
+    borders = {border for step in steps for border in step[:2]}
+    return len(steps) <= MOST_STEPS and _last(borders, min(LEAST_STEP_US, window.end_us - window.start_us))
+
+
+def _last(borders: Iterable[int], least_us: int) -> bool:
+    return all(end - start >= least_us for start, end in pairwise(sorted(borders)))
 
 
 def lengthened(profile: Profile, usable: Free, at_least_bps: int) -> Profile:
@@ -44,15 +53,16 @@ def lengthened(profile: Profile, usable: Free, at_least_bps: int) -> Profile:
 
     `usable`: nowhere below the profile.
     """
-    steps = list(profile)
+    steps, first_us = list(profile), int(usable.starts_us[0])
+    least_us = min(LEAST_STEP_US, usable.end_us - first_us)
     for place, backwards in ((-1, False), (0, True)):
         start_us, end_us, _ = step = steps[place]
-        if end_us - start_us >= LEAST_STEP_US:
+        if end_us - start_us >= least_us:
             continue
-        start_us = end_us - LEAST_STEP_US if backwards else start_us
-        end_us = start_us + LEAST_STEP_US
-        rate_bps = max(at_least_bps, -(-step.microbits // LEAST_STEP_US))
-        inside = int(usable.starts_us[0]) <= start_us and end_us <= usable.end_us
+        start_us = end_us - least_us if backwards else start_us
+        end_us = start_us + least_us
+        rate_bps = max(at_least_bps, -(-step.microbits // least_us))
+        inside = first_us <= start_us and end_us <= usable.end_us
         if inside and usable.least_bps(start_us, end_us) >= rate_bps:
             steps[place] = RateStep(start_us, end_us, rate_bps)
     return merged(steps)

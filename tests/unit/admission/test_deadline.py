@@ -12,8 +12,9 @@ from slotcar.admission import Demand, ResourceId, SlotTables
 from slotcar.admission.deadline import ReportedProgress, Shape, Transfer, TransferRefused, plan_transfer, progress
 from slotcar.admission.free import free_in
 from slotcar.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
+from slotcar.admission.steady import MINUTE_US
 from slotcar.network.model import InterfaceId, Sls
-from slotcar.timebase import to_us
+from slotcar.timebase import Window, to_us
 from slotcar.vocabulary import Service
 from tests.unit.admission.support import LINK, SLS, at, window
 
@@ -57,10 +58,45 @@ def test_steady_has_the_fewest_steps_else_under_the_lowest_ceiling() -> None:
     assert two == tuple(step._replace(rate_bps=62) for step in steps((0, 2, 10), (4, 10, 10)))
 
 
+def test_a_step_lasts_a_minute_and_so_does_a_pause() -> None:
+    """Six seconds of the link were a step of their own, and so was what was left for the last one."""
+    tables = book((0, 5, 8), (6, 10, 9))
+    tables.add([Demand.constant(LINK, 8 * UNIT_BPS)], [Window(at(5) + timedelta(seconds=6), at(6))])
+    for shape in Shape:
+        profile = plan_transfer(tables, transfer(13, shape=shape), horizon=HORIZON)
+        assert not isinstance(profile, TransferRefused)
+        assert all(step.end_us - step.start_us >= MINUTE_US for step in profile)
+    too_much = plan_transfer(tables, transfer(17), horizon=HORIZON)
+    assert isinstance(too_much, TransferRefused)
+    assert too_much.most_bytes == 16 * UNIT_BYTES, "6 minutes of 2 units and 4 of 1"
+    valley = book()
+    valley.add([Demand.constant(LINK, 10 * UNIT_BPS)], [Window(at(4), at(4) + timedelta(seconds=1))])
+    around = plan_transfer(valley, transfer(90), horizon=HORIZON)
+    assert not isinstance(around, TransferRefused)
+    assert [step.rate_bps for step in around] == [10 * UNIT_BPS] * 2
+    assert around[1].start_us - around[0].end_us == MINUTE_US
+
+
+def test_a_profile_has_no_more_than_32_steps() -> None:
+    tables = book(*((minute, minute + 1, 1 + minute % 9) for minute in range(0, 80, 2)))
+    whole = transfer(600, 0, 80, shape=Shape.EARLIEST)
+    answer = plan_transfer(tables, whole, horizon=HORIZON)
+    assert isinstance(answer, TransferRefused)
+    assert answer.most_bytes > 480 * UNIT_BYTES, "of 600, in 80 parts"
+    profile = plan_transfer(tables, replace(whole, volume_bytes=answer.most_bytes), horizon=HORIZON)
+    assert not isinstance(profile, TransferRefused)
+    assert len(profile) <= 32
+
+
+def test_less_than_a_minute_is_one_step() -> None:
+    short = replace(transfer(1), window=Window(at(0), at(0) + timedelta(seconds=20)), shape=Shape.EARLIEST)
+    assert plan_transfer(book(), short, horizon=HORIZON) == steps((0, 1 / 3, 3))
+
+
 def test_earliest_ends_as_soon_as_may_be_and_latest_begins_as_late_with_a_tenth_to_spare() -> None:
     tables = book((2, 4, 5))
     assert plan_transfer(tables, transfer(34, shape=Shape.EARLIEST), horizon=HORIZON) == steps(
-        (0, 2, 10), (2, 4, 5), (4, 4.4, 10)
+        (0, 2, 10), (2, 4, 5), (4, 5, 4)
     )
     late = transfer(63, shape=Shape.LATEST)
     assert plan_transfer(tables, late, horizon=HORIZON) == steps((2, 4, 4.5), (4, 10, 9))
