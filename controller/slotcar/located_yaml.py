@@ -292,10 +292,10 @@ class _Builder:
     def _node(self, event: Any, events: Iterator[Any], key: str, depth: int) -> _Node:
         line = event.start_mark.line + 1
         if depth > MAX_DEPTH:
-            raise InvalidInput([Problem(self.file, line, key[:60], TOO_DEEP)])
+            raise InvalidInput([Problem(self.file, line, key, TOO_DEEP)])
         if len(key) > MAX_KEY_CHARACTERS:
             message = f"has a key longer than {MAX_KEY_CHARACTERS} characters, with the keys around it"
-            raise InvalidInput([Problem(self.file, line, key[:60], message)])
+            raise InvalidInput([Problem(self.file, line, key, message)])
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, key, line)
@@ -369,7 +369,7 @@ class _Builder:
     def _flatten(self, node: _Node, key: str, depth: int, lines: dict[str, int]) -> Any:
         self.visited += 1
         if depth > 2 * MAX_DEPTH or self.visited > self.nodes + MAX_ALIASED_NODES:
-            problem = Problem(self.file, node.line, key[:60], GROWS, "", "write it out")
+            problem = Problem(self.file, node.line, key, GROWS, "", "write it out")
             raise InvalidInput([problem])
         lines.setdefault(key, node.line)
         if node.items is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,9 @@ _REPLACED = "\ufffd"
 #: paragraphs, nothing that turns the direction of writing, no half of a surrogate pair.
 LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$"
 
-#: Of what was read, a problem tells so many characters.
+#: Of what came in, an answer tells so many characters.
 MOST_QUOTED = 100
+_LONG_WORD = re.compile(rf"\S{{{MOST_QUOTED + 1},}}")
 
 
 def is_line(text: str, longest: int) -> bool:
@@ -24,6 +26,16 @@ def is_line(text: str, longest: int) -> bool:
 def printable(text: str) -> str:
     """The text with every character replaced that would end its line or steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _REPLACED for c in text)
+
+
+def shortened(text: str, most: int = MOST_QUOTED) -> str:
+    """What is told of a text that came in: all of it, or how it begins."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def with_short_words(sentence: str) -> str:
+    """A sentence about what came in: a name, a path or an address in it, which no blank divides, is shortened."""
+    return _LONG_WORD.sub(lambda word: shortened(word[0]), sentence)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,14 +54,16 @@ class Problem:
 
     def __post_init__(self) -> None:
         """What was read may hold line breaks, terminal codes or half characters; what is told is a line of text."""
+        for name in ("key", "value"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
+        for name in ("message", "hint"):
+            object.__setattr__(self, name, with_short_words(getattr(self, name)))
         for name in ("file", "key", "message", "value", "hint"):
             object.__setattr__(self, name, printable(getattr(self, name)))
-        if len(self.value) > MOST_QUOTED:
-            object.__setattr__(self, "value", f"{self.value[: MOST_QUOTED - 3]}...")
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        subject = f"{self.key[:200]}: " if self.key else ""
+        subject = f"{self.key}: " if self.key else ""
         value = f" (got {self.value})" if self.value else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{place}: {subject}{self.message}{value}{hint}"

@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from fractions import Fraction
 
+from slotcar import lengths
+from slotcar.problems import shortened
+
 #: Above any link there is, and below PostgreSQL's bigint in bytes, bits and their products with a thousand: thousands of
 #: such rates at once still fit 64 bits, so that the slot tables' sums need no check.
 MAX_RATE_BPS = 10**15
 MAX_SIZE_BYTES = 10**18
 MAX_DURATION = timedelta(days=3660)
 MAX_LATENCY_US = 60_000_000
-#: A quantity is written in fewer: a longer text is not looked at.
-MAX_CHARACTERS = 100
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -45,7 +46,7 @@ class UnitError(ValueError):
 
 def _value_text(value: object) -> str:
     text = " ".join((value if isinstance(value, str) else repr(value)).split()) or "nothing"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
 
 
 def _rate_units() -> dict[str, Fraction]:
@@ -246,8 +247,9 @@ def _parse(
 
 
 def _require_short(text: str, what: str) -> None:
-    if len(text) > MAX_CHARACTERS:
-        raise UnitError(f"is not a {what}", text, f"say it in at most {MAX_CHARACTERS} characters")
+    """A longer text is not looked at."""
+    if len(text) > lengths.QUANTITY:
+        raise UnitError(f"is not a {what}", text, f"say it in at most {lengths.QUANTITY} characters")
 
 
 def likely_quantity(number: object, unit: str) -> str:

@@ -21,6 +21,7 @@ ORDER = [
     "vocabulary",
     "flow_match",
     "frozen",
+    "lengths",
     "units",
     "texts",
     "model_errors",

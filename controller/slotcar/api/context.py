@@ -11,8 +11,9 @@ from typing import Annotated
 import structlog
 from fastapi import Depends, Header, HTTPException, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints, WithJsonSchema
 
+from slotcar import lengths
 from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.proxies import ProxyTroubles
@@ -21,7 +22,7 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.policy.roles import Caller, Role
-from slotcar.problems import LINE_PATTERN, InvalidInput
+from slotcar.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.rollout.status import LoopStatus
 from slotcar.timebase import RFC_3339, SYSTEM
 from slotcar.watching.model import WatchStatus
@@ -114,7 +115,11 @@ def still_known(
     return still
 
 
-IF_MATCH_HEADER = Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
+IF_MATCH_HEADER = Header(
+    alias="If-Match",
+    max_length=lengths.ETAG,
+    description='the ETag of the version that you saw, such as `"3"`, or `*`',
+)
 
 
 def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
@@ -130,7 +135,7 @@ def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None
         return None
     etag = _ETAG.fullmatch(text)
     if etag is None:
-        raise HTTPException(412, f"{text[:40]} is not the ETag of a reservation")
+        raise HTTPException(412, f"{shortened(text)} is not the ETag of a reservation")
     return int(etag[1])
 
 
@@ -164,7 +169,7 @@ TheCaller = Annotated[Caller, Depends(caller)]
 
 def _written_time(value: object) -> object:
     """Pydantic alone would take the text of a number for seconds since 1970."""
-    if isinstance(value, str) and not RFC_3339.fullmatch(value):
+    if isinstance(value, str) and (len(value) > lengths.TIME or not RFC_3339.fullmatch(value)):
         raise ValueError("say a time with its zone, such as 2027-03-01T22:00:00Z (a + is %2B in an address)")
     return value
 
@@ -182,13 +187,24 @@ def _countable(at: datetime) -> datetime:
 
 
 #: A name that a request says, and that may be told back to it.
-Line = Annotated[str, StringConstraints(max_length=320, pattern=LINE_PATTERN)]
-Time = Annotated[AwareDatetime, BeforeValidator(_written_time), AfterValidator(_countable)]
-LabelQuery = Annotated[
-    str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
+Line = Annotated[str, StringConstraints(max_length=lengths.PLACE, pattern=LINE_PATTERN)]
+#: An instant in an address or a body.
+Time = Annotated[
+    AwareDatetime,
+    BeforeValidator(_written_time),
+    AfterValidator(_countable),
+    WithJsonSchema({"type": "string", "format": "date-time", "maxLength": lengths.TIME}),
 ]
-OwnerQuery = Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN, description="only this owner's")]
-NameQuery = Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN, description="only of this name")]
+LabelQuery = Annotated[
+    str | None,
+    Query(description="`KEY` or `KEY=VALUE`", max_length=lengths.LABEL_PAIR, min_length=1, pattern=LINE_PATTERN),
+]
+OwnerQuery = Annotated[
+    str | None, Query(max_length=lengths.OWNER, pattern=LINE_PATTERN, description="only this owner's")
+]
+NameQuery = Annotated[
+    str | None, Query(max_length=lengths.NAME, pattern=LINE_PATTERN, description="only of this name")
+]
 Newest = Annotated[bool, Query(description="the latest first")]
 IfMatch = Annotated[int | None, Depends(if_match)]
 MaybeIfMatch = Annotated[int | None, Depends(optional_if_match)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
+from slotcar.api.context import Time
 from slotcar.api.models import Answer, ReasonIn
 
 
 class HoldIn(ReasonIn):
-    until: AwareDatetime | None = Field(
+    until: Time | None = Field(
         default=None, description="when the controller manages it again; left out: once it is released"
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from slotcar import lengths
 from slotcar.ledger.model import State
 from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.ledger.slot_states import SlotState
@@ -245,26 +246,34 @@ class RefusalOut(Answer):
 class RatesIn(Answer):
     """A rate each way; what is left out stays."""
 
-    forward: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["20 Mbit/s"])
-    reverse: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["1 Mbit/s"])
+    forward: str | None = Field(
+        default=None, max_length=lengths.QUANTITY, pattern=QUANTITY_PATTERN, examples=["20 Mbit/s"]
+    )
+    reverse: str | None = Field(
+        default=None, max_length=lengths.QUANTITY, pattern=QUANTITY_PATTERN, examples=["1 Mbit/s"]
+    )
 
 
 class ModifyIn(Answer):
     """What is left out stays. Either an end or a duration."""
 
-    rate: Annotated[str, Field(max_length=100, pattern=QUANTITY_PATTERN)] | RatesIn | None = Field(
+    rate: Annotated[str, Field(max_length=lengths.QUANTITY, pattern=QUANTITY_PATTERN)] | RatesIn | None = Field(
         default=None, examples=["40 Mbit/s"]
     )
     start: str | None = Field(
-        default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-01T23:00:00+01:00"]
+        default=None, max_length=lengths.TIME, pattern=TIME_PATTERN, examples=["2027-03-01T23:00:00+01:00"]
     )
-    end: str | None = Field(default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-02T06:00:00+01:00"])
-    duration: str | None = Field(default=None, max_length=100, pattern=DURATION_PATTERN, examples=["PT3H"])
+    end: str | None = Field(
+        default=None, max_length=lengths.TIME, pattern=TIME_PATTERN, examples=["2027-03-02T06:00:00+01:00"]
+    )
+    duration: str | None = Field(
+        default=None, max_length=lengths.QUANTITY, pattern=DURATION_PATTERN, examples=["PT3H"]
+    )
 
 
 class ProgressIn(Answer):
     remaining: str = Field(
-        max_length=100, pattern=QUANTITY_PATTERN, examples=["1.2 TB"],
+        max_length=lengths.QUANTITY, pattern=QUANTITY_PATTERN, examples=["1.2 TB"],
         description="what of the volume remains to be moved; `0 B` ends the reservation",
     )  # fmt: skip
 
@@ -275,11 +284,15 @@ class BindIn(Answer):
 
 
 class ExtendIn(Answer):
-    by: str = Field(description="how long from now", max_length=100, pattern=DURATION_PATTERN, examples=["PT15M"])
+    by: str = Field(
+        description="how long from now", max_length=lengths.QUANTITY, pattern=DURATION_PATTERN, examples=["PT15M"]
+    )
 
 
 class ReasonIn(Answer):
-    reason: str = Field(default="", max_length=500, pattern=LINE_PATTERN, description="one line, for the audit log")
+    reason: str = Field(
+        default="", max_length=lengths.REASON, pattern=LINE_PATTERN, description="one line, for the audit log"
+    )
 
 
 class ErrorOut(Answer):

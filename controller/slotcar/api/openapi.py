@@ -9,6 +9,7 @@ from slotcar.api.examples import EXAMPLES
 from slotcar.api.models import ProblemOut
 from slotcar.api.problem_examples import PROBLEMS
 from slotcar.api.problems import MEDIA_TYPE
+from slotcar.lengths import with_lengths
 from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema
 from slotcar.reservation.schema import ONE_END, group_schema
@@ -134,7 +135,7 @@ def complete(document: dict[str, Any]) -> dict[str, Any]:
 def _request_schemas() -> dict[str, Any]:
     reservation = reservation_schema() | ONE_END
     needed = [key for key in reservation["required"] if key != "owner"]
-    plan = PlanFile.model_json_schema(ref_template="#/components/schemas/{model}")
+    plan = with_lengths(PlanFile.model_json_schema(ref_template="#/components/schemas/{model}"))
     return {
         "ReservationIn": reservation | {"required": needed},
         "EnquiryIn": reservation | {"required": [key for key in needed if key != "name"]},

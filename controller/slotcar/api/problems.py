@@ -24,7 +24,7 @@ from slotcar.policy import errors as policy_errors
 from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import NotAllowed
 from slotcar.policy.webhooks import WrongWebhook
-from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar.problems import InvalidInput, Problem, SlotcarError, shortened, with_short_words
 from slotcar.units import UnitError
 from slotcar.views.capacity import NoSuchResource
 from slotcar.views.devices import NoSuchDevice
@@ -87,8 +87,6 @@ _TITLES = {
 
 #: Problems that one answer tells; of more it says how many there are.
 MOST_PROBLEMS = 100
-#: Of a problem's key, which may be one that the request made up.
-LONGEST_KEY = 200
 #: What pydantic names in the place of an error, of a value that may be of several kinds (`ModifyIn.rate`).
 UNION_ARMS = ("constrained-str", "RatesIn")
 
@@ -107,8 +105,8 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
         "type": f"{PREFIX}{kind}",
         "title": title,
         "status": status,
-        "detail": detail,
-        "instance": request.url.path,
+        "detail": with_short_words(detail),
+        "instance": shortened(request.url.path),
         "errors": None,
         "refusal": None,
         "current_version": None,
@@ -180,7 +178,7 @@ def _first_of(words: Sequence[str], count: int, between: str) -> str:
 
 
 def _error(one: Problem) -> dict[str, str]:
-    return {"key": one.key[:LONGEST_KEY], "message": one.message, "value": one.value, "hint": one.hint}
+    return {"key": one.key, "message": one.message, "value": one.value, "hint": one.hint}
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
@@ -191,12 +189,10 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         return problem(request, 400, *_TITLES[400], "the body is not JSON")
     for detail in details[:MOST_PROBLEMS]:
         where, *rest = [str(part) for part in detail["loc"] if part not in UNION_ARMS] or [""]
-        key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
-            :LONGEST_KEY
-        ]
+        key = shortened(".".join(rest if where in ("body", "query", "path", "header") else [where, *rest]))
         value = detail.get("input")
-        value_text = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
-        wrong.append({"key": key, "message": str(detail["msg"]), "value": value_text, "hint": ""})
+        value_text = "" if value is None or isinstance(value, dict | list) else shortened(str(value), 60)
+        wrong.append({"key": key, "message": with_short_words(str(detail["msg"])), "value": value_text, "hint": ""})
     words = _first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=wrong)
 

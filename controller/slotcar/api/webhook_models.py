@@ -7,17 +7,18 @@ from typing import Annotated
 
 from pydantic import Field
 
+from slotcar import lengths
 from slotcar.api.models import Answer, EventOut
 from slotcar.problems import LINE_PATTERN
 
 
 class WebhookIn(Answer):
-    url: str = Field(max_length=2000, pattern=LINE_PATTERN, examples=["https://example.net/slotcar"])
+    url: str = Field(max_length=lengths.URL, pattern=LINE_PATTERN, examples=["https://example.net/slotcar"])
     secret: str | None = Field(
-        default=None, max_length=1000, pattern=LINE_PATTERN, examples=["file:/etc/slotcar/webhook-secret"],
+        default=None, max_length=lengths.SECRET_PLACE, pattern=LINE_PATTERN, examples=["file:/etc/slotcar/webhook-secret"],
         description="where the controller reads the signing secret: `file:/FULL/PATH` or `env:NAME`; it makes one without",
     )  # fmt: skip
-    kinds: list[str] = Field(
+    kinds: list[Annotated[str, Field(max_length=lengths.EVENT_KIND)]] = Field(
         default=[], examples=[["push.failed", "reservation."]], description="beginnings of kinds; none for all"
     )
 

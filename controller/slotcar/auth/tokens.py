@@ -17,6 +17,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from slotcar import lengths
 from slotcar.files import read_regular_file
 from slotcar.policy.roles import Caller, Role
 from slotcar.private_files import locked_for_change, replace_private_file
@@ -175,6 +176,8 @@ class TokenStore:
 
     def caller(self, secret: str, now: datetime) -> Caller | None:
         """The caller that a token stands for; None for an unknown or expired token. Compares in constant time."""
+        if len(secret) > lengths.TOKEN:
+            return None
         wanted = digest(secret)
         caller = None
         for token in self.tokens():

@@ -4,7 +4,7 @@ Each verb takes the caller and `now`, checks the right, composes the rooms, and 
 to the ledger. It holds no state of its own, so any number of brokers may share one ledger.
 """
 
-from slotcar.broker.broker import LONGEST_REASON, Broker
+from slotcar.broker.broker import Broker
 from slotcar.broker.requests import Options
 
-__all__ = ["LONGEST_REASON", "Broker", "Options"]
+__all__ = ["Broker", "Options"]

@@ -15,14 +15,11 @@ from slotcar.planning.errors import NotPossible
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import members_of_groups
 from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_windows
+from slotcar.policy.request_limits import require_few_windows, require_reason
 from slotcar.policy.roles import Caller
-from slotcar.problems import InvalidInput, Problem, is_line
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.reservation import require_valid
 from slotcar.wiring import held_routers_for
-
-LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Broker(ReservationFiles):
             InvalidInput: the reason is not one line.
         """
         entry = self._changeable(which, caller, alone=True)
-        _require_reason(reason)
+        require_reason(reason)
         return self.ledger.transition(
             entry.handle, State.CANCELLED, now, actor=caller.name, expected_version=expected_version, reason=reason
         )
@@ -84,9 +81,10 @@ class Broker(ReservationFiles):
         """Turns away what waits of it: the reservation; of a committed one the change, and it stays as it is.
 
         Raises:
-            NotAllowed: no operator. ForbiddenTransition: nothing of it waits.
+            NotAllowed: no operator. ForbiddenTransition: nothing of it waits. InvalidInput: the reason is not one line.
         """
         roles.require_operator(caller, "reject a reservation")
+        require_reason(reason)
         handle = self._changeable(which, caller, alone=True).handle
         return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
 
@@ -150,12 +148,6 @@ class Broker(ReservationFiles):
         members = self.group(which, caller)
         for one in members:
             access.require_change(caller, one)
-        _require_reason(reason)
+        require_reason(reason)
         group = members[0].group or ""
         return self.ledger.on_group(change(now, group, caller.name, reason, expected_version))
-
-
-def _require_reason(reason: str) -> None:
-    if not is_line(reason, LONGEST_REASON):
-        hint = f"say one line of at most {LONGEST_REASON} characters"
-        raise InvalidInput([Problem("request", 0, "reason", "is not a valid reason", reason[:60], hint)])

@@ -21,7 +21,7 @@ from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import PlatformLimits
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_windows
+from slotcar.policy.request_limits import require_few_windows, require_short_key
 from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
@@ -61,6 +61,7 @@ class Requests(Queries):
             rules forbid it.
         """
         roles.owner_for(caller, reservation.owner)
+        require_short_key(options.idempotency_key)
         hold_until = now + options.hold if options.hold else None
         return self._admit(
             reservation,

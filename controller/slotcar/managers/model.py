@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from slotcar import lengths
 from slotcar.problems import SlotcarError
 
 
@@ -140,7 +141,6 @@ class ResourceManager(ABC):
 
 #: A key of an option, and what no value of one holds.
 _OPTION = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-_LONGEST_OPTION = 500
 
 
 def option_words(manager: ResourceManager, request: Request) -> Mapping[str, str]:
@@ -153,11 +153,11 @@ def option_words(manager: ResourceManager, request: Request) -> Mapping[str, str
     for key, value in options.items():
         if not isinstance(key, str) or not _OPTION.fullmatch(key):
             raise ManagerError(f"{manager.kind} has the option {key!r}; a key is of small letters, numbers, - and _")
-        if not isinstance(value, str) or not value or len(value) > _LONGEST_OPTION or not _is_word(value):
+        if not isinstance(value, str) or not value or len(value) > lengths.OPTION or not _is_word(value):
             shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:77]}..."
             raise ManagerError(
                 f"{key} is {shown} and has to be one word: no white space, no control characters,"
-                f" {_LONGEST_OPTION} characters at most"
+                f" {lengths.OPTION} characters at most"
             )
     return options
 

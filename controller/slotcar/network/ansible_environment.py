@@ -61,7 +61,7 @@ def caller_variables(environment: Mapping[str, str]) -> dict[str, str]:
     relative += [(_SECRET_LIST, one.rpartition("@")[2].strip()) for one in listed]
     hint = "say its whole path: Ansible runs in a folder of its own"
     wrong = [
-        Problem(name, 0, "", "is not a whole path", value[:100], hint)
+        Problem(name, 0, "", "is not a whole path", value, hint)
         for name, value in relative
         if value and value != "prompt" and not Path(value).expanduser().is_absolute()
     ]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from slotcar import model_errors
 from slotcar.model_errors import KEY_ITSELF, Words, listed
 from slotcar.network.reading import InventoryNode, Key, SourceLocation, vault_hint
-from slotcar.problems import InvalidInput, Problem
+from slotcar.problems import InvalidInput, Problem, shortened
 from slotcar.registry import FOLDERS
 from slotcar.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
@@ -91,7 +91,7 @@ def _value_text(value: object) -> str:
     if isinstance(value, Mapping):
         return f"a mapping of {', '.join(str(key) for key in value) or 'nothing'}"
     text = " ".join(str(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
 
 
 def _fields_hint(model: type[BaseModel]) -> str:

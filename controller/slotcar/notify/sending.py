@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from slotcar import lengths
 from slotcar.problems import SlotcarError
 from slotcar.settings import is_loopback
 from slotcar.texts import lines_of
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0
-LONGEST_URL = 2000
 #: How the words on an answer begin that is not a good one.
 ANSWERED = "answered"
 #: What somebody is told who is not told why there was no answer.
@@ -42,8 +42,8 @@ def checked_url(text: str) -> str:
         WrongUrl: no http or https, no host, a password in it, a fragment, too long.
     """
     hint = "say one such as https://example.net/slotcar"
-    if len(text) > LONGEST_URL or not text.isascii() or not text.isprintable() or " " in text:
-        raise WrongUrl(f"the URL holds what a URL cannot, or more than {LONGEST_URL} characters: {hint}")
+    if len(text) > lengths.URL or not text.isascii() or not text.isprintable() or " " in text:
+        raise WrongUrl(f"the URL holds what a URL cannot, or more than {lengths.URL} characters: {hint}")
     try:
         parts = urlsplit(text)
         port = parts.port

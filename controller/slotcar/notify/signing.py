@@ -21,7 +21,7 @@ from pathlib import Path
 
 from slotcar.files import read_regular_file
 from slotcar.private_files import make_private_folder
-from slotcar.problems import SlotcarError
+from slotcar.problems import SlotcarError, shortened
 from slotcar.texts import lines_of
 
 PREFIX = "whsec_"
@@ -49,7 +49,7 @@ def keys_at(place: str, environment: Mapping[str, str] = os.environ) -> tuple[by
     keys = tuple(_key(line.strip(), place) for line in lines_of(text) if line.strip())
     if not 1 <= len(keys) <= 2:
         raise SecretUnusable(
-            f"{place} holds {len(keys)} secrets: it is to hold one, or two while it changes; {HOW_TO}"
+            f"{shortened(place)} holds {len(keys)} secrets: it is to hold one, or two while it changes; {HOW_TO}"
         )
     return keys
 
@@ -131,7 +131,7 @@ def _read(place: str, environment: Mapping[str, str]) -> str:
     kind, _, name = place.partition(":")
     if kind == "env" and _VARIABLE.fullmatch(name):
         if name not in environment:
-            raise SecretUnusable(f"{place}: the controller has no such variable")
+            raise SecretUnusable(f"{shortened(place)}: the controller has no such variable")
         return environment[name]
     if kind != "file" or not name.startswith("/"):
         raise SecretUnusable("a secret is named by its place: say file:/FULL/PATH or env:NAME, not the secret itself")
@@ -139,13 +139,14 @@ def _read(place: str, environment: Mapping[str, str]) -> str:
         raw = read_regular_file(Path(name), LARGEST_FILE_BYTES)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no file can have this name"
-        raise SecretUnusable(f"{place} cannot be read: {why}; {HOW_TO}") from None
+        raise SecretUnusable(f"{shortened(place)} cannot be read: {why}; {HOW_TO}") from None
     return raw.decode("ascii", "replace")
 
 
 def _key(line: str, place: str) -> bytes:
     wrong = (
-        f"{place} does not hold a secret: {PREFIX} and base64 of {SHORTEST_BYTES} to {LONGEST_BYTES} bytes; {HOW_TO}"
+        f"{shortened(place)} does not hold a secret: {PREFIX} and base64 of {SHORTEST_BYTES} to {LONGEST_BYTES} bytes;"
+        f" {HOW_TO}"
     )
     if not line.startswith(PREFIX):
         raise SecretUnusable(wrong)

@@ -18,7 +18,7 @@ from slotcar.notify.sending import ANSWER_S, ANSWERED, NO_ANSWER, DeliveryOutcom
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
 from slotcar.policy.roles import Caller, only_owner, require_operator
 from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
-from slotcar.problems import SlotcarError
+from slotcar.problems import SlotcarError, shortened
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from slotcar.views.documents import event_document
@@ -149,7 +149,7 @@ class Webhooks:
         owner = _owner(caller, what)
         webhook = self.ledger.webhooks.get(webhook_id) if webhook_id.isprintable() else None
         if webhook is None or owner not in (None, webhook.owner):
-            raise UnknownWebhook(f"there is no webhook {webhook_id[:60]}: see `slotcar webhook list`")
+            raise UnknownWebhook(f"there is no webhook {shortened(webhook_id)}: see `slotcar webhook list`")
         return webhook
 
 
@@ -177,8 +177,8 @@ def _check_kind(kind: str) -> None:
     match = _KIND.fullmatch(kind)
     if match is None or match["family"] not in FAMILIES:
         raise WrongKind(
-            f"no event's kind begins with {kind[:60]}: say one of {', '.join(f'{one}.' for one in FAMILIES)} or a kind"
-            " such as push.failed"
+            f"no event's kind begins with {shortened(kind)}: say one of {', '.join(f'{one}.' for one in FAMILIES)}"
+            " or a kind such as push.failed"
         )
 
 

@@ -20,7 +20,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from slotcar import lengths
 from slotcar.files import read_regular_file
+from slotcar.lengths import TooLong, too_long
 from slotcar.located_yaml import parse_json
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop
@@ -37,7 +39,6 @@ from slotcar.views.documents import path_document, refusal_document, reservation
 
 FORMAT = "slotcar-plan/3"
 #: The names of all files, where a plan is of several.
-MOST_SET_NAME = 30_000
 #: What every plan has at its top, and no reservation file.
 _PLAN_KEY = "ledger_sequence"
 #: Of a plan that is read from a file.
@@ -123,10 +124,10 @@ TIME_HINT = "say a time with its zone, such as 2027-03-01T22:00:00Z"
 READ_HINT = "make the plan again with: slotcar plan FILES -o plan.json"
 
 
-Place = Annotated[str, StringConstraints(max_length=256)]
-Handle = Annotated[str, StringConstraints(pattern=r"^r-[0-9a-z]{1,64}$")]
+Place = Annotated[str, StringConstraints(max_length=lengths.PLACE)]
+Handle = Annotated[str, StringConstraints(max_length=lengths.HANDLE, pattern=r"^r-[0-9a-z]{1,64}$")]
 #: Or what stands for it, in a requester's plan (`marks_of`).
-MovedHandle = Annotated[str, StringConstraints(pattern=r"^[rm]-[0-9a-z]{1,64}$")]
+MovedHandle = Annotated[str, StringConstraints(max_length=lengths.HANDLE, pattern=r"^[rm]-[0-9a-z]{1,64}$")]
 Count = Annotated[int, Field(ge=0, le=2**62)]
 
 
@@ -186,7 +187,7 @@ class PlannedStep(BaseModel):
     reservation: DocumentedReservation | None
     paths: Annotated[tuple[PlannedPath, ...], Field(max_length=2)] | None = None
     refusal: dict[str, Any] | None
-    seen: Annotated[str, StringConstraints(max_length=100)]
+    seen: Annotated[str, StringConstraints(max_length=lengths.CHOICE)]
     waits: bool
 
     @field_validator("reservation")
@@ -235,8 +236,8 @@ class PlanFile(BaseModel):
     format: Literal["slotcar-plan/3"]
     made_at: AwareDatetime
     ledger_sequence: Count | None
-    network: str
-    set_name: Annotated[str, StringConstraints(max_length=MOST_SET_NAME)]
+    network: Annotated[str, StringConstraints(max_length=lengths.CHOICE)]
+    set_name: Annotated[str, StringConstraints(max_length=lengths.SET_NAMES)]
     owners: Annotated[tuple[Owner, ...], Field(max_length=10_000)]
     moves: Annotated[tuple[MovedHandle, ...], Field(max_length=10_000)]
     steps: tuple[PlannedStep, ...]
@@ -249,13 +250,15 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
         InvalidInput: it is no plan, not one of this version, or asks for a reservation that may not be. PlanRefused: it
         holds a refusal.
     """
+    if long_texts := list(_long_texts(document)):
+        raise InvalidInput(Problem(file, 0, one.path, "is too long", one.text, one.hint) for one in long_texts)
     try:
         read = PlanFile.model_validate_json(json.dumps(document), strict=True)
     except ValidationError as error:
         raise InvalidInput(_problem(dict(one), file, hint) for one in error.errors(include_url=False)) from error
     wrong = [(key, value) for key, value in _times(document) if not RFC_3339.fullmatch(value)]
     if wrong:
-        raise InvalidInput(Problem(file, 0, key, "is not a time", value[:60], TIME_HINT) for key, value in wrong)
+        raise InvalidInput(Problem(file, 0, key, "is not a time", value, TIME_HINT) for key, value in wrong)
     if twice := list(_given_twice(read.steps)):
         raise InvalidInput(
             Problem(file, 0, key, "is given twice", value, "one step a reservation") for key, value in twice
@@ -265,6 +268,17 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
     return Plan(
         read.made_at, read.ledger_sequence, read.network, read.set_name, steps, owners=read.owners, moves=read.moves
     )
+
+
+def _long_texts(document: object) -> Iterator[TooLong]:
+    """The texts that are too long, before anything else looks at them; what is only there to be read is not looked at."""
+    if not isinstance(document, Mapping):
+        return
+    yield from too_long({"made_at": document.get("made_at")})
+    steps = document.get("steps")
+    for number, step in enumerate(steps if isinstance(steps, list) else ()):
+        if isinstance(step, Mapping) and isinstance(reservation := step.get("reservation"), Mapping):
+            yield from too_long(reservation, f"steps.{number}.reservation.")
 
 
 def _given_twice(steps: Sequence[PlannedStep]) -> Iterator[tuple[str, str]]:

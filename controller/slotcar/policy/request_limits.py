@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar import lengths
+from slotcar.problems import InvalidInput, Problem, SlotcarError, is_line
 from slotcar.reservation.loading import windows_problem
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import Window, iso
@@ -52,6 +53,26 @@ def require_few_entries(entries: int) -> None:
     if entries > MOST_ENTRIES:
         words = f"there are more than {MOST_ENTRIES:,} reservations in this time".replace(",", " ")
         raise InvalidInput([Problem("query", 0, "until", words, hint="ask for a shorter time")])
+
+
+def require_reason(reason: str) -> None:
+    """
+    Raises:
+        InvalidInput: it is not one line that the audit log takes.
+    """
+    if not is_line(reason, lengths.REASON):
+        hint = f"say one line of at most {lengths.REASON} characters"
+        raise InvalidInput([Problem("request", 0, "reason", "is not a valid reason", reason, hint)])
+
+
+def require_short_key(idempotency_key: str | None) -> None:
+    """
+    Raises:
+        InvalidInput: it is longer than the ledger remembers.
+    """
+    if idempotency_key is not None and len(idempotency_key) > lengths.IDEMPOTENCY_KEY:
+        hint = f"at most {lengths.IDEMPOTENCY_KEY} characters"
+        raise InvalidInput([Problem("request", 0, "idempotency_key", "is too long", idempotency_key, hint)])
 
 
 def require_future(until: datetime | None, now: datetime) -> None:

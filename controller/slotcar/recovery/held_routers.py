@@ -13,7 +13,7 @@ from slotcar.ledger.appending import AppendIfLast
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.policy import roles
-from slotcar.policy.request_limits import require_future
+from slotcar.policy.request_limits import require_future, require_reason
 from slotcar.policy.roles import Caller
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
@@ -127,9 +127,10 @@ class HeldRouters:
         A hold that it has already is replaced.
 
         Raises:
-            NotAllowed. NoSuchDevice. InvalidInput: `until` is past.
+            NotAllowed. NoSuchDevice. InvalidInput: `until` is past, or the reason is not one line.
         """
         roles.require_operator(caller, "hold a router")
+        require_reason(reason)
         named_devices(self.network, [device])
         require_future(until, now)
         hold = Hold(device, reason, caller.name, now, until)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from slotcar import lengths
 from slotcar.problems import InvalidInput, Problem, is_line
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.recurrence import LONGEST_RECURRENCE, MOST_OCCURRENCES, check_rule
@@ -25,8 +26,6 @@ NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
 _HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
 MOST_VIA = 64
 MOST_LABELS = 64
-LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
-LONGEST_RULE = 1000
 LARGEST_PACKET_BYTES = 65535
 NO_REFUSAL_HINT = (
     "a profile may have pauses, and a refusal would cancel what follows; say `delay`, `degrade` or `alarm`"
@@ -48,9 +47,7 @@ def require_valid(reservation: Reservation, file: str = "request") -> Reservatio
     Raises:
         InvalidInput: all that is wrong with it; `file` is what the problems call its source.
     """
-    problems = [
-        Problem(file, 0, one.key, one.message, str(one.value)[:60], one.hint) for one in problems_of(reservation)
-    ]
+    problems = [Problem(file, 0, one.key, one.message, str(one.value), one.hint) for one in problems_of(reservation)]
     if problems:
         raise InvalidInput(problems)
     return reservation
@@ -86,7 +83,7 @@ def is_address(text: str) -> bool:
 
 def is_label(key: str, value: str) -> bool:
     """Whether key and value are one line each, which the ledger can keep and a terminal can show."""
-    return is_line(key, LONGEST_LABEL_KEY) and is_line(value, LONGEST_LABEL)
+    return is_line(key, lengths.LABEL_KEY) and is_line(value, lengths.LABEL)
 
 
 def least_packet_bytes(protocol: Protocol) -> int:
@@ -104,13 +101,13 @@ def _endpoint(key: str, end: Endpoint) -> Iterator[Wrong]:
 
 
 def _labels(reservation: Reservation) -> Iterator[Wrong]:
-    hint = f"say at most {MOST_LABELS}, of one line and {LONGEST_LABEL_KEY} and {LONGEST_LABEL} characters at most"
+    hint = f"say at most {MOST_LABELS}, of one line and {lengths.LABEL_KEY} and {lengths.LABEL} characters at most"
     if len(reservation.labels) > MOST_LABELS:
         yield Wrong("labels", "are too many", len(reservation.labels), hint)
         return
     for key, value in reservation.labels.items():
         if not is_label(key, value):
-            yield Wrong(f"labels.{key[:LONGEST_LABEL_KEY]}", "is no label", value, hint)
+            yield Wrong(f"labels.{key[: lengths.LABEL_KEY]}", "is no label", value, hint)
 
 
 def _recurrence(reservation: Reservation) -> Iterator[Wrong]:
@@ -127,9 +124,9 @@ def _recurrence(reservation: Reservation) -> Iterator[Wrong]:
         yield Wrong("if_unready", "does not go with several windows", IfUnready.REFUSE.value, hint)
     if rule is None:
         return
-    if not is_line(rule, LONGEST_RULE):
-        hint = f"say one line of at most {LONGEST_RULE} characters"
-        yield Wrong("recurrence", "is no recurrence", rule[:LONGEST_LABEL], hint)
+    if not is_line(rule, lengths.RECURRENCE):
+        hint = f"say one line of at most {lengths.RECURRENCE} characters"
+        yield Wrong("recurrence", "is no recurrence", rule, hint)
         return
     try:
         check_rule(rule)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from slotcar import lengths
 from slotcar.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, least_packet_bytes, problems_of
 from slotcar.reservation.keys import Keys
 from slotcar.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
@@ -56,14 +58,21 @@ class EntryReader(Keys):
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
         self._unknown_keys()
+        long_keys = self._too_long()
         read_together = SLOT_KEYS | VOLUME_KEYS
-        fields = {key: self.field(key, field) for key, field in FIELDS.items() if key not in read_together}
+        fields = {
+            key: None if key in long_keys else self.field(key, field)
+            for key, field in FIELDS.items()
+            if key not in read_together
+        }
         self.ends = Ends(fields["source"], fields["destination"], tuple(fields["via"] or ()))
         service = fields["service"]
         protocol = fields["protocol"]
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)
         fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US)
         self._refusal_with_recurrence(fields["if_unready"])
+        if long_keys & read_together:
+            return None
         by_volume = any(self.data.get(key) is not None for key in VOLUME_KEYS)
         kind = NeedReader if by_volume else SlotReader
         reader = kind(self.data, self.complain, self.now, self.failed, fields["share"])
@@ -97,6 +106,13 @@ class EntryReader(Keys):
             self.wrong(key, *unknown_key(key))
         if (rest := len(unknown) - MOST_UNKNOWN_KEYS) > 0:
             self.wrong("", f"has {rest} more keys that are not known here", "", f"the keys are {', '.join(KEYS)}")
+
+    def _too_long(self) -> set[str]:
+        """The keys with a text that is longer than it may be: nothing else looks at them."""
+        long_texts = list(lengths.too_long({key: value for key, value in self.data.items() if key in FIELDS}))
+        for one in long_texts:
+            self.wrong(one.path, "is too long", one.text, one.hint)
+        return {re.split(r"[.\[]", one.path, maxsplit=1)[0] for one in long_texts}
 
     # -- keys with rules of their own ----------------------------------------------------------------------------
 

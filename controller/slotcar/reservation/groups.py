@@ -10,6 +10,7 @@ from typing import Any, Protocol, get_args
 
 from pydantic import StringConstraints, ValidationError
 
+from slotcar.lengths import too_long
 from slotcar.located_yaml import Document
 from slotcar.managers import ManagerError, managers, option_words
 from slotcar.model_errors import explained
@@ -204,6 +205,10 @@ class _Group:
         """The claim; None where it is wrong, which was noted."""
         manager = managers()[kind]
         model = manager.request
+        if long_texts := list(too_long(data)):
+            for one in long_texts:
+                self.complain(f"{key}.{kind}.{one.path}", "is too long", one.text, one.hint)
+            return None
         try:
             request = model.model_validate(dict(data))
         except ValidationError as error:

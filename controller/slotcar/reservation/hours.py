@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from slotcar import lengths
 from slotcar.reservation.wall_clock import instant_of
 from slotcar.timebase import Window
 from slotcar.units import UnitError
@@ -42,7 +43,7 @@ def parse_time_of_day(text: object) -> int:
     Raises:
         UnitError: no time of day.
     """
-    match = _TIME_OF_DAY.fullmatch(text.strip()) if isinstance(text, str) else None
+    match = _TIME_OF_DAY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= lengths.TIME else None
     if match is not None:
         minutes = int(match[1]) * 60 + int(match[2])
         if int(match[2]) < 60 and minutes <= DAY_MINUTES:

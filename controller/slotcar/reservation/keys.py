@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from slotcar.model_errors import limit_of, sentence_of
+from slotcar.problems import shortened
 from slotcar.reservation.model import Hint
 from slotcar.units import UnitError, likely_quantity
 
@@ -147,4 +148,4 @@ def value_text(value: object) -> str:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from slotcar import lengths
 from slotcar.frozen import Frozen
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.timebase import Window
@@ -32,9 +33,9 @@ def _storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
+Name = Annotated[str, StringConstraints(max_length=lengths.NAME, pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
 OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
-Owner = Annotated[str, StringConstraints(pattern=f"^{OWNER.pattern}$")]
+Owner = Annotated[str, StringConstraints(max_length=lengths.OWNER, pattern=f"^{OWNER.pattern}$")]
 
 #: Ethernet's common payload-carrying packet when the operator states none: a 1500-byte IP packet.
 DEFAULT_PACKET_SIZE_BYTES = 1500

@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 
 from dateutil.rrule import rrulestr
 
+from slotcar import lengths
 from slotcar.reservation.wall_clock import Length, exists, instant_of
 from slotcar.timebase import Window, iso
 from slotcar.units import UnitError
@@ -48,6 +49,8 @@ def check_rule(rule: object) -> Mapping[str, str]:
     Raises:
         UnitError: no rule, or one without end.
     """
+    if isinstance(rule, str) and len(rule) > lengths.RECURRENCE:
+        raise UnitError("is too long", rule, f"say it in at most {lengths.RECURRENCE} characters")
     if not isinstance(rule, str) or "=" not in rule or not rule.strip().isprintable():
         raise UnitError("is no recurrence", rule, RULE_HINT)
     text = "".join(rule.upper().split()).removeprefix("RRULE:")

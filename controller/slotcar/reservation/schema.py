@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from slotcar import lengths
+from slotcar.lengths import with_lengths
 from slotcar.managers.hosts import CpuRequest, HostRequest, StorageRequest
 from slotcar.reservation.groups import FLOW_KEYS, MOST_MEMBERS, NETWORK, SHARED
 from slotcar.reservation.model import Reservation
@@ -54,12 +56,13 @@ def json_schema() -> dict[str, Any]:
 
 
 _ENDS = tuple(
-    {"type": "object", "required": [key], "properties": {key: {"type": "string"}}} for key in ("end", "duration")
+    with_lengths({"type": "object", "required": [key], "properties": {key: {"type": "string"}}})
+    for key in ("end", "duration")
 )
 _BOTH_ENDS = {"allOf": list(_ENDS)}
 _A_VOLUME = {
     "required": ["volume", "by"],
-    "properties": {"volume": {"type": "string"}, "by": {"type": "string"}},
+    "properties": {key: with_lengths({"type": "string"}, key) for key in ("volume", "by")},
 }
 _AN_END = {"anyOf": [*_ENDS, {"required": ["schedule"], "properties": {"schedule": {"type": "array"}}}, _A_VOLUME]}
 #: Of one reservation that has no defaults beside it: its one window ends in one way, or a schedule says them all.
@@ -101,7 +104,7 @@ def reservation_schema() -> dict[str, Any]:
     for model in (Reservation, Written):  # what is written in a form of its own goes over the model's
         schema = model.model_json_schema()
         for key, value in schema["properties"].items():
-            schemas[key] = _plain(value, schema.get("$defs", {}))
+            schemas[key] = with_lengths(_plain(value, schema.get("$defs", {})), key)
     properties = {key: schemas[key] for key in FIELDS}
     optional = [key for key, field in FIELDS.items() if not field.is_required()]
     for key in optional:
@@ -141,7 +144,7 @@ def group_schema() -> dict[str, Any]:
             NETWORK: flow,
             **{kind: _request_schema(one) for kind, one in (("cpu", CpuRequest), ("storage", StorageRequest))},
         },
-        "additionalProperties": {"type": "object"},
+        "additionalProperties": {"type": "object", "additionalProperties": {"maxLength": lengths.OTHERWISE}},
     }
     return {
         "type": "object",
@@ -151,7 +154,7 @@ def group_schema() -> dict[str, Any]:
             "name": properties["name"],
             **{key: properties[key] for key in SHARED},
             "on_failure": on_failure,
-            "members": {"type": "array", "minItems": 1, "maxItems": MOST_MEMBERS, "items": member},
+            "members": {"type": "array", "minItems": 1, "maxItems": MOST_MEMBERS, "items": with_lengths(member)},
         },
     }
 

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from slotcar import lengths
 from slotcar.units import UnitError, parse_duration
 
 TIME_HINT = "say `now`, `now + 20 min`, or a time with its zone such as `2027-03-01T22:00:00+01:00`"
@@ -27,6 +28,8 @@ def parse_time(text: object, now: datetime) -> datetime:
     """
     if not isinstance(text, str):
         raise UnitError("is no time", text, TIME_HINT)
+    if len(text) > lengths.TIME:
+        raise UnitError("is no time", text, f"say it in at most {lengths.TIME} characters")
     stripped = text.strip()
     if match := _NOW.fullmatch(stripped):
         try:
@@ -58,7 +61,7 @@ def parse_zone(text: object) -> tzinfo:
     Raises:
         UnitError: no such zone.
     """
-    if not isinstance(text, str):
+    if not isinstance(text, str) or len(text) > lengths.ZONE:
         raise UnitError("is no time zone", text, ZONE_HINT)
     if match := _OFFSET.fullmatch(text):
         minutes = int(match[2]) * 60 + int(match[3])

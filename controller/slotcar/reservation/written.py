@@ -12,12 +12,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic.fields import FieldInfo
 
+from slotcar import lengths
 from slotcar.problems import LINE_PATTERN
 from slotcar.reservation.checks import (
     HOST,
-    LONGEST_LABEL,
-    LONGEST_LABEL_KEY,
-    LONGEST_RULE,
     MOST_LABELS,
     MOST_VIA,
     NUMBERS,
@@ -50,7 +48,7 @@ ENDPOINT_HINT = "say a host of the inventory or an address, with a port if it is
 VIA_HINT = "say for example `[anl-border, esnet-hub]`"
 LABELS_HINT = (
     f"say at most {MOST_LABELS} `KEY: VALUE` pairs of one line each, "
-    f"{LONGEST_LABEL_KEY} and {LONGEST_LABEL} characters at most"
+    f"{lengths.LABEL_KEY} and {lengths.LABEL} characters at most"
 )
 SHARE_KEYS = ("weight", "at_least", "at_most")
 SHARE_HINT = "say `{weight: 2, at_least: 1 Mbit/s, at_most: 40 Mbit/s}`; each key may be left out"
@@ -232,13 +230,13 @@ _SHARE_OBJECT = {
 _SHARE = {"anyOf": [_text("="), _SHARE_OBJECT]}
 _ENDPOINT = {
     "anyOf": [
-        {"type": "string", "minLength": 1, "maxLength": 300, "pattern": LINE_PATTERN},
+        {"type": "string", "minLength": 1, "maxLength": lengths.ENDPOINT, "pattern": LINE_PATTERN},
         {
             "type": "object",
             "additionalProperties": False,
             "required": ["host"],
             "properties": {
-                "host": {"type": "string", "minLength": 1, "maxLength": 253, "pattern": LINE_PATTERN},
+                "host": {"type": "string", "minLength": 1, "maxLength": lengths.HOST, "pattern": LINE_PATTERN},
                 "port": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535},
             },
         },
@@ -246,12 +244,12 @@ _ENDPOINT = {
 }
 _LABELS = {
     "type": "object",
-    "propertyNames": {"maxLength": LONGEST_LABEL_KEY, "pattern": LINE_PATTERN},
-    "additionalProperties": {"type": ["string", "number"], "maxLength": LONGEST_LABEL, "pattern": LINE_PATTERN},
+    "propertyNames": {"maxLength": lengths.LABEL_KEY, "pattern": LINE_PATTERN},
+    "additionalProperties": {"type": ["string", "number"], "maxLength": lengths.LABEL, "pattern": LINE_PATTERN},
     "maxProperties": MOST_LABELS,
 }
 _VIA = {"type": "array", "maxItems": MOST_VIA, "items": _text(f"^{HOST.pattern}$")}
-_RULE = {"type": "string", "pattern": "=", "maxLength": LONGEST_RULE}
+_RULE = {"type": "string", "pattern": "="}
 
 
 Rate = Annotated[str, _rate()]

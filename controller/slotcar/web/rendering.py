@@ -13,6 +13,7 @@ from jinja2.runtime import Context as TemplateContext
 from markupsafe import Markup, escape
 
 from slotcar.admission.resource_id import ResourceId
+from slotcar.lengths import OF_KEY
 from slotcar.problems import printable
 from slotcar.timebase import with_instants
 from slotcar.units import format_bytes_about
@@ -37,7 +38,7 @@ def environment() -> Environment:
         "span": _span,
         "count": _count,
     }
-    jinja.globals |= {"asset": address_of}
+    jinja.globals |= {"asset": address_of, "longest": OF_KEY}
     return jinja
 
 

@@ -21,8 +21,9 @@ from slotcar.api import problems
 from slotcar.api.context import LOCAL, Context
 from slotcar.api.origin import is_foreign
 from slotcar.auth.sessions import USUAL_ZONE, Sessions, SignedIn
+from slotcar.lengths import too_long
 from slotcar.policy.roles import NotAllowed
-from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar.problems import InvalidInput, Problem, SlotcarError, with_short_words
 from slotcar.texts import lines_of
 from slotcar.units import UnitError
 from slotcar.web.navigation import links_for
@@ -152,8 +153,14 @@ def _with_parameters(visit: Visit, page: WebPage, request: Request, body: bytes)
     query = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=100)
     if unknown := sorted(set(query) - set(page.query)):
         hint = f"those are {', '.join(page.query)}" if page.query else "this page takes none"
-        raise InvalidInput([Problem("query", 0, name[:60], "is not a known parameter", "", hint) for name in unknown])
+        raise InvalidInput([Problem("query", 0, name, "is not a known parameter", "", hint) for name in unknown])
     form = form_of(body) if page.method == "POST" else {}
+    given = {"path": request.path_params, "query": query, "request": form}
+    long_texts = [(source, one) for source, texts in given.items() for one in too_long(texts)]
+    if long_texts:
+        raise InvalidInput(
+            Problem(source, 0, one.path.partition("[")[0], "is too long", "", one.hint) for source, one in long_texts
+        )
     return replace(visit, query=query, form=form)
 
 
@@ -230,7 +237,7 @@ def _failed(
     template = "problem_part.html" if _is_part(request) else "problem.html"
     forbidden = status == 403 and kind == problems.kind_of(NotAllowed(""))[1]
     model = {
-        **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(lines_of(words)),
+        **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(lines_of(with_short_words(words))),
         "forbidden": forbidden,
     }  # fmt: skip
     return HTMLResponse(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from markupsafe import Markup
 
+from slotcar import lengths
 from slotcar.reservation.times import parse_time, parse_zone
 from slotcar.timebase import iso
 from slotcar.units import UnitError, format_duration
@@ -63,6 +64,8 @@ class Clock:
         Raises:
             UnitError: no time; one that the clocks leave out; one that they show twice.
         """
+        if len(text) > lengths.TIME:
+            raise UnitError("is not a time", text, _HINT)
         stripped = text.strip()
         if _RELATIVE.fullmatch(stripped) or _WITH_ZONE.fullmatch(stripped):
             return parse_time(stripped, self.now).astimezone(UTC)

@@ -25,8 +25,6 @@ from slotcar.web.times import Clock
 T = TypeVar("T")
 #: Rows of a table.
 PAGE = 50
-#: A text in a form or an address is no longer.
-LONGEST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class Visit:
         """
         text = self.parameter(key, "0")
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise InvalidInput([Problem("query", 0, key, "is not a number", text[:60], "follow the page's own links")])
+            raise InvalidInput([Problem("query", 0, key, "is not a number", text, "follow the page's own links")])
         return int(text)
 
 

@@ -245,3 +245,20 @@ def test_a_follower_says_each_trouble_once_until_something_comes(capsys: pytest.
     troubles.over()
     troubles.tell("the controller does not answer; trying again")
     assert capsys.readouterr().err.count("trying again") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("hold", "anl-edge", "--yes", "--reason"),
+        ("reject", "hep/cms", "--reason"),
+        ("create", *FLOW, "--rate", "1 Mbit/s", "--start", "now + 1 h", "--duration", "1 h", "--idempotency-key"),
+        ("create", *FLOW, "--rate", "1 Mbit/s", "--duration", "1 h", "--start"),
+    ],
+    ids=["hold", "reject", "key", "start"],
+)
+def test_a_text_that_is_too_long(cli: Cli, command: tuple[str, ...]) -> None:
+    assert cli("create", *FLOW, "--rate", "1 Mbit/s", "--start", "now + 1 h", "--duration", "1 h").code == 0
+    done = cli(*command, "Qz7" * 1000)
+    says(done, 1, "at most ")
+    assert "Qz7" * 34 not in done.err

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
+from slotcar import lengths
 from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.controller_models import DifferenceOfDeviceOut, HoldIn
 from slotcar.api.overview_models import HoldOut, HoldsOut
@@ -13,7 +14,7 @@ from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import Hold
 
 router = APIRouter(prefix="/v1", tags=["devices"])
-Name = Annotated[str, Path(description="a device of the inventory", examples=["anl-7507-1"])]
+Name = Annotated[str, Path(max_length=lengths.PLACE, description="a device of the inventory", examples=["anl-7507-1"])]
 
 
 @router.get(

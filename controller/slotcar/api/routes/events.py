@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
+from slotcar import lengths
 from slotcar.api.context import (
     LOCAL,
     Context,
@@ -34,13 +35,13 @@ from slotcar.views.events import shown_to
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
 Kinds = Annotated[
-    list[Annotated[str, Query(pattern=KIND, max_length=64)]] | None,
+    list[Annotated[str, Query(pattern=KIND, max_length=lengths.EVENT_KIND)]] | None,
     Query(description="only events whose kind begins so: `push.`, `reservation.committed`; may be repeated"),
 ]
 LastEventId = Annotated[
     str | None,
     Header(
-        alias="Last-Event-ID", pattern=r"^[0-9]{1,18}$",
+        alias="Last-Event-ID", max_length=lengths.EVENT_NUMBER, pattern=r"^[0-9]{1,18}$",
         description="of a stream that broke: it goes on after this one, whatever `after` says",
     ),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
+from slotcar import lengths
 from slotcar.api.context import Context, MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.group_models import GroupOut, GroupSetIn, GroupsOut
 from slotcar.api.models import ReasonIn
@@ -20,7 +21,10 @@ from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
 
 router = APIRouter(prefix="/v1", tags=["groups"])
-Handle = Annotated[str, Path(description="what `group_create` answered with", examples=["g-7q2m5k3c9d4e8f1a"])]
+Handle = Annotated[
+    str,
+    Path(max_length=lengths.HANDLE, description="what `group_create` answered with", examples=["g-7q2m5k3c9d4e8f1a"]),
+]
 
 
 def answer(members: Sequence[Entry], response: Response, context: Context, caller: Caller) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
+from slotcar import lengths
 from slotcar.api.context import Line, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.overview_models import (
     BoundaryCountsOut,
@@ -121,7 +122,9 @@ def device_states(context: TheContext, caller: TheCaller) -> dict[str, Any]:
 def revisions(
     context: TheContext,
     caller: TheCaller,
-    before: Annotated[str | None, Query(pattern=REVISION, description="`next` of the page before")] = None,
+    before: Annotated[
+        str | None, Query(max_length=lengths.CURSOR, pattern=REVISION, description="`next` of the page before")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> dict[str, Any]:
     """This controller's archive, the latest first: which devices, and whose reservations came and went."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
+from slotcar import lengths
 from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.plan_models import AppliedOut, PlanOut
@@ -26,7 +27,13 @@ async def plan(
     caller: TheCaller,
     set_name: Annotated[
         str,
-        Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
+        Query(
+            alias="set",
+            min_length=1,
+            max_length=lengths.SET_NAME,
+            pattern=r"^[A-Za-z0-9._+-]+$",
+            description="name of the set",
+        ),
     ] = "api",
     owners: Annotated[
         list[Owner] | None,
@@ -38,7 +45,11 @@ async def plan(
     ] = None,
     start: Annotated[
         str | None,
-        Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it"),
+        Query(
+            alias="from",
+            max_length=lengths.CURSOR,
+            description="`next` of the page before: the diffs that come after it",
+        ),
     ] = None,
     lines: Annotated[
         int, Query(ge=1, le=MOST_LINES, description="at most so many lines of the devices' diffs")

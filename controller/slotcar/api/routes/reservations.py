@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
+from slotcar import lengths
 from slotcar.api.context import (
     Context,
     IfMatch,
@@ -47,9 +48,14 @@ from slotcar.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
-Handle = Annotated[str, Path(description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"])]
-Hold = Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")]
-LONGEST_KEY = 200
+Handle = Annotated[
+    str,
+    Path(max_length=lengths.HANDLE, description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"]),
+]
+Hold = Annotated[
+    str | None,
+    Query(max_length=lengths.QUANTITY, description="only hold it, for so long (`PT15M`); commit it or lose it"),
+]
 JSON = [Depends(json_only)]
 
 
@@ -78,7 +84,8 @@ def create(
     caller: TheCaller,
     hold: Hold = None,
     idempotency_key: Annotated[
-        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")
+        str | None,
+        Header(alias="Idempotency-Key", min_length=1, max_length=lengths.IDEMPOTENCY_KEY, pattern=r"^[\x21-\x7e]+$"),
     ] = None,
 ) -> dict[str, Any]:
     """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
@@ -107,7 +114,7 @@ def entries(
     until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
     search: Annotated[
         str | None,
-        Query(min_length=1, max_length=200, pattern=LINE_PATTERN,
+        Query(min_length=1, max_length=lengths.SEARCH, pattern=LINE_PATTERN,
               description="words of the owner and the name, the last perhaps unfinished; or a whole handle"),
     ] = None,
     newest: Newest = False,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from slotcar import lengths
 from slotcar.api.context import Context, TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.webhook_models import (
@@ -21,7 +22,9 @@ from slotcar.ledger.webhooks import Backlog
 from slotcar.notify.webhooks import Webhooks, letter_document, webhook_document
 
 router = APIRouter(prefix="/v1", tags=["webhooks"])
-Id = Annotated[str, Path(description="what `webhook_add` answered with", examples=["wh-5f1c09aa3be2"])]
+Id = Annotated[
+    str, Path(max_length=lengths.HANDLE, description="what `webhook_add` answered with", examples=["wh-5f1c09aa3be2"])
+]
 JSON = [Depends(json_only)]
 
 

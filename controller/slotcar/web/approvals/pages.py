@@ -74,7 +74,7 @@ def decide(visit: Visit) -> Answer:
     elif decision == "reject":
         visit.broker.reject(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
     else:
-        raise InvalidInput([Problem("request", 0, "decision", "is none", decision[:20], "say approve or reject")])
+        raise InvalidInput([Problem("request", 0, "decision", "is none", decision, "say approve or reject")])
     return Moved(f"/reservations/{handle}")
 
 

@@ -33,7 +33,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     filters = {key: visit.parameter(key) for key in _FILTERS if key != "before"}
     if filters["kind"] and not _KIND.fullmatch(filters["kind"]):
         hint = "say the beginning of one, such as `push.` or `reservation.committed`"
-        raise InvalidInput([Problem("query", 0, "kind", "is not a kind of event", filters["kind"][:60], hint)])
+        raise InvalidInput([Problem("query", 0, "kind", "is not a kind of event", filters["kind"], hint)])
     wanted = EventFilter(
         (filters["kind"],) if filters["kind"] else (), None, filters["device"] or None,
         visit.time("from", filters["from"]) if filters["from"] else None,

@@ -68,7 +68,7 @@ def _labels(text: str) -> dict[str, str]:
         key, equals, value = part.partition("=")
         if not equals:
             hint = "say `KEY=VALUE`, several with commas between them"
-            raise InvalidInput([Problem("request", 0, "labels", "is not a label", part[:60], hint)])
+            raise InvalidInput([Problem("request", 0, "labels", "is not a label", part, hint)])
         labels[key.strip()] = value.strip()
     return labels
 

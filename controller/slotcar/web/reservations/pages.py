@@ -94,7 +94,7 @@ def _filter(visit: Visit, filters: ListFilters) -> EntryFilter:
     named = [one.value for one in State]
     if filters.state not in (LIVE, "all", *named):
         hint = f"say one of live, all, {', '.join(named)}"
-        raise InvalidInput([Problem("query", 0, "state", "is not a state", filters.state[:60], hint)])
+        raise InvalidInput([Problem("query", 0, "state", "is not a state", filters.state, hint)])
     states = _LIVE_STATES if filters.state == LIVE else None if filters.state == "all" else (State(filters.state),)
     return EntryFilter(
         filters.owner or None,
@@ -191,7 +191,7 @@ def version_of(visit: Visit) -> int:
     """
     text = visit.form_value("version")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvalidInput([Problem("request", 0, "version", "is not a version", text[:20], "load the page again")])
+        raise InvalidInput([Problem("request", 0, "version", "is not a version", text, "load the page again")])
     return int(text)
 
 

@@ -57,11 +57,7 @@ def roll_back(visit: Visit) -> Answer:
     device, to = _goal(visit)
     if visit.form_value("typed") != device:
         raise InvalidInput(
-            [
-                Problem(
-                    "request", 0, "typed", "is not the router's name", visit.form_value("typed")[:60], f"type {device}"
-                )
-            ]
+            [Problem("request", 0, "typed", "is not the router's name", visit.form_value("typed"), f"type {device}")]
         )
     until = visit.form_value("until")
     visit.broker.held_routers.roll_back(

@@ -38,7 +38,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     """
     by = visit.parameter("by", "owner")
     if by not in BY:
-        raise InvalidInput([Problem("query", 0, "by", "is nothing to sum by", by[:60], f"say one of {', '.join(BY)}")])
+        raise InvalidInput([Problem("query", 0, "by", "is nothing to sum by", by, f"say one of {', '.join(BY)}")])
     month: Window = month_at(visit.now)
     window, range_text = window_of(visit, visit.clock.written(month.start), visit.clock.written(month.end))
     sequence = visit.broker.ledger.last_event()
