@@ -21,6 +21,7 @@ from slotcar.admission.component import (
     resources_of,
     span_us_of,
 )
+from slotcar.admission.crowding import must_exceed
 from slotcar.admission.deadline import Transfer, filled, shaped
 from slotcar.admission.free import free_in, profile_columns, whole_seconds
 from slotcar.admission.model import Demand
@@ -78,7 +79,7 @@ def make_room(
     members = [one for each in component if (one := SplitTransfer.of(each, to_us(now), frozen_until_us))]
     spans = [span_us_of(request), *((one.window.start_us, one.window.end_us) for one in members)]
     whole = Window.of_us(min(start_us for start_us, _ in spans), max(end_us for _, end_us in spans))
-    if not _MovePlan(tables.excerpt(resources_of(request), whole), request, members, sls).can_fit():
+    if not _MovePlan(tables.excerpt(resources_of(request), whole), request, members, sls).may_fit():
         return None
     crossed = resources_of(request).union(*(one.placed.resources for one in members))
     own = tables.excerpt(crossed, whole)
@@ -115,13 +116,23 @@ class _MovePlan:
         self.parts = {handle: one.moves for handle, one in self.members.items()}
         self.own: Profile = ()
 
-    def can_fit(self) -> bool:
-        """Whether the request fits if nobody stands in its way. Takes all that may be moved, and is in the tables, out."""
-        span_us = span_us_of(self.request)
+    def may_fit(self) -> bool:
+        """Whether it does if nobody stands in its way, and no more must lie within some time than there is room for.
+        Takes all that may be moved, and is in the tables, out.
+        """
         for one in self.members.values():
             crossings = [each for each in one.placed.transfer.crossings if each.resource in self.tables]
-            self._occupy(crossings, clipped(one.moves, *span_us), -1)
-        return _placed(self.tables, self.request, self.sls) is not None
+            self._occupy(crossings, one.moves, -1)
+        return _placed(self.tables, self.request, self.sls) is not None and not self._is_crowded()
+
+    def _is_crowded(self) -> bool:
+        """Whether some resource of the request has not room enough for all that must lie there, wherever they are moved."""
+        transfers = [one.rest for one in self.members.values() if one.rest]
+        if isinstance(self.request, FixedRequest):
+            self.tables.add(self.request.demands, self.request.windows)
+        else:
+            transfers.append(self.request)
+        return any(must_exceed(self.tables, one, transfers, self.sls) for one in resources_of(self.request))
 
     # One after another
 

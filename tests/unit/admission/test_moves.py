@@ -12,6 +12,7 @@ import pytest
 
 from slotcar.admission import Demand, ResourceId, SlotTables
 from slotcar.admission.component import FixedRequest, PlacedTransfer, connected
+from slotcar.admission.crowding import must_exceed
 from slotcar.admission.deadline import Shape, Transfer, earliest
 from slotcar.admission.free import Free, free_in
 from slotcar.admission.moves import Room, make_room
@@ -108,6 +109,44 @@ def test_a_chain_needs_the_linear_program() -> None:
     assert room is not None
     assert room.moved["a"] == steps((2, 3, 1))
     assert room.moved["b"][-1].end_us <= span(0, 2).end_us
+
+
+class Forbidden:
+    """A solver that must not be asked."""
+
+    def solve(self, _program: LinearProgram) -> None:
+        raise AssertionError("there is no plan, and a solver was asked for one")
+
+
+def test_a_solver_is_not_asked_where_more_must_lie_in_a_time_than_there_is_room_for() -> None:
+    """Each of the requests fits alone."""
+    tables = book(2)
+    both = [
+        placed(tables, name, transfer(3, 0, 4, at_most=2), steps((start, start + 3, 1)))
+        for start, name in ((0, "a"), (1, "b"))
+    ]
+    for request in (transfer(3, 0, 4, at_most=2), transfer(12, 0, 8, at_most=2), fixed(0, 2, 2)):
+        assert make_room(book(2), request, [], now=T0) is not None
+        assert make_room(tables, request, both, now=T0, frozen=NONE_FROZEN, solver=Forbidden()) is None
+
+
+def test_what_a_transfer_can_move_outside_of_a_time_need_not_lie_inside() -> None:
+    tables = book(1)
+    inside = transfer(2, 1, 3)
+    assert not must_exceed(tables, LINK, [inside, transfer(2, 0, 4)])
+    assert must_exceed(tables, LINK, [inside, transfer(3, 0, 4)])
+    half = replace(transfer(2, 0, 4), at_most_bps=MBPS * 9 // 10)
+    assert must_exceed(tables, LINK, [inside, half]), "before and after it can move 1.8 of its 2"
+    assert not must_exceed(tables, LINK, [transfer(2, 1, 3, FAR), half])
+    assert not must_exceed(tables, LINK, [])
+
+
+def test_headers_count_where_a_transfer_crosses() -> None:
+    tables = book(1)
+    exact = transfer(2, 0, 2)
+    headers = replace(exact, crossings=(Crossing(LINK, 1001, 1000),))
+    assert not must_exceed(tables, LINK, [exact])
+    assert must_exceed(tables, LINK, [headers])
 
 
 def test_nothing_moves_within_the_frozen_horizon_or_past_a_deadline() -> None:
