@@ -82,9 +82,7 @@ def _least(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
     if not columns[index].wraps:
         return whole
     cells = (columns[index].title, *(row[index] for row in rows))
-    return min(
-        whole, max(NARROWEST, *(len(word) for cell in cells for word in _unbroken(cell).split(" ")))
-    )
+    return min(whole, max(NARROWEST, *(len(word) for cell in cells for word in _unbroken(cell).split(" "))))
 
 
 def _wrapped(cell: str, width: int, wraps: bool, terminal: int | None) -> list[str]:

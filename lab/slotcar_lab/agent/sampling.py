@@ -24,23 +24,23 @@ def main(arguments: list[str]) -> int:
     answers: list[tuple[int, str]] = []
     with subprocess.Popen(
         TC, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True
-    ) as asked:
-        assert asked.stdin is not None
-        assert asked.stdout is not None
+    ) as tc:
+        assert tc.stdin is not None
+        assert tc.stdout is not None
         try:
             while True:
                 time.sleep(interval_s - time.time() % interval_s)
-                asked.stdin.write(f"qdisc show dev {interface}\n")
-                answer = asked.stdout.readline()
+                tc.stdin.write(f"qdisc show dev {interface}\n")
+                answer = tc.stdout.readline()
                 if not answer:
-                    print(f"tc ended with status {asked.wait()}", file=sys.stderr)
+                    print(f"tc ended with status {tc.wait()}", file=sys.stderr)
                     return 1
                 answers.append((time.time_ns(), answer))
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             sys.stdout.write("".join(f"{at_ns} {answer}" for at_ns, answer in answers))
             with contextlib.suppress(BrokenPipeError):
-                asked.stdin.close()
+                tc.stdin.close()
 
 
 if __name__ == "__main__":

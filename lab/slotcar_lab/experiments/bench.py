@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +26,7 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
 from slotcar_lab.experiments.scale import AS_WRITTEN, Scale
+from slotcar_lab.experiments.scaled_copies import scaled_inventory, scaled_reservations
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.guest import machine
 from slotcar_lab.lateness import lags_cs
@@ -43,8 +42,6 @@ STAGE_LEAD = "300 s"
 REFUSED = 3
 #: How long it takes two ends of a flow to start in an emulated guest, at most.
 START_S = 3.0
-#: How soon a short run's first slot starts, seconds after it was asked for.
-SMOKE_LEAD_S = 32
 #: Left out at a slot's start: routers take their step within a second, and queues that were filled before it drain.
 SLOT_SETTLE_S = 3.5
 #: How long before a slot's end its routers are asked how late they began it.
@@ -53,7 +50,6 @@ WATCH_S = 0.4
 ASK_S = 0.5
 #: After the lab's time has run, for a command's end to be told.
 LOOK_S = 1.0
-STARTS = re.compile(r"now \+ (\d+) s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,9 @@ class Bench:
         Raises:
             LabError: something in it is refused.
         """
-        self.controller.slotcar("apply", str(self._file(file)), "--yes")
+        self.controller.slotcar(
+            "apply", str(scaled_reservations(file, self.state_dir, self.scale, soon=self.smoke)), "--yes"
+        )
         names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
@@ -142,13 +140,6 @@ class Bench:
         self.wait_until(self.clock.now() + 3.0)
         self.settle()
 
-    def _file(self, file: Path) -> Path:
-        """A copy of a file of reservations in the lab's rates, sooner where all is short."""
-        text = self.scale.text(file.read_text())
-        copy = self.state_dir / f"{file.parent.name}-{file.name}"
-        copy.write_text(_sooner(text) if self.smoke else text)
-        return copy
-
     def _committed(self) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
         return entries
@@ -169,7 +160,7 @@ class Bench:
     def refusal(self, file: Path) -> str:
         """In admission's words, why it refuses what the file asks for; empty where it does not."""
         done = subprocess.run(
-            [str(SLOTCAR), "plan", str(self._file(file))],
+            [str(SLOTCAR), "plan", str(scaled_reservations(file, self.state_dir, self.scale, soon=self.smoke))],
             env=self.controller.environment,
             capture_output=True,
             text=True,
@@ -399,18 +390,3 @@ def _end_ledger(state_dir: Path) -> None:
 
 def _over(entry: dict[str, Any], at: float) -> bool:
     return all(datetime.fromisoformat(window["end"]).timestamp() <= at for window in entry["reservation"]["windows"])
-
-
-def scaled_inventory(inventory: Path, folder: Path, scale: Scale) -> Path:
-    """A copy of the inventory in a folder, in the lab's rates."""
-    copy = folder / "inventories" / f"{inventory.parent.name}-{inventory.name}"
-    shutil.copytree(inventory, copy, dirs_exist_ok=True)
-    for file in copy.rglob("*.yml"):
-        file.write_text(scale.text(file.read_text()))
-    return copy
-
-
-def _sooner(text: str) -> str:
-    """The same reservations, the first of which starts as soon as short stages and their arming let it."""
-    earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
-    return STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text)

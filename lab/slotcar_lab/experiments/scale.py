@@ -51,8 +51,8 @@ class Scale:
         return "".join(line if AS_IT_IS in line else self._line(line) for line in text.splitlines(keepends=True))
 
     def _line(self, line: str) -> str:
-        line = BURST.sub(lambda found: f"burst: {self.lab(float(found[1]) * TIMES[found[2]])} B", line)
-        return RATE.sub(lambda found: f"{self.lab(float(found[1]) * TIMES[found[2]])} bit/s", line)
+        line = BURST.sub(lambda match: f"burst: {self.lab(float(match[1]) * TIMES[match[2]])} B", line)
+        return RATE.sub(lambda match: f"{self.lab(float(match[1]) * TIMES[match[2]])} bit/s", line)
 
     def __str__(self) -> str:
         measured = f"Measured at {self.part} of the paper's rates"

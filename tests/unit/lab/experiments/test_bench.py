@@ -71,11 +71,11 @@ def test_a_sender_that_did_not_send_what_it_was_to_ends_a_run() -> None:
 def test_followers_are_asked_at_half_seconds_of_the_labs() -> None:
     ready, clock = bench_of(), Running(100.2)
     ready.clock = clock
-    asked: list[float] = []
-    with ready.following(lambda: asked.append(clock.now_s)):
+    instants_s: list[float] = []
+    with ready.following(lambda: instants_s.append(clock.now_s)):
         ready.wait_until(101.7)
     ready.wait_until(103.0)
-    assert asked == [100.5, 101.0, 101.5, 101.7]
+    assert instants_s == [100.5, 101.0, 101.5, 101.7]
     assert clock.now_s == 103.0
 
 

@@ -17,10 +17,10 @@ from slotcar.timeline.shares import BackgroundShares
 from slotcar.wiring import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue
-from slotcar_lab.experiments.bench import scaled_inventory
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.model import Rule, Verdict
 from slotcar_lab.experiments.scale import AS_WRITTEN, TESTS, Scale
+from slotcar_lab.experiments.scaled_copies import scaled_inventory
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 
