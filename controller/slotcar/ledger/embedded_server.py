@@ -81,20 +81,23 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
 
     @property
     def running(self) -> bool:
-        info = PostmasterInfo.read_from_pgdata(self.pgdata)
-        return info is not None and info.is_running()
+        """The package's own reading of the pid file fails at one that was not written to its end, and takes any process
+        of that number for the server."""
+        try:
+            return self._server_of(self._pid_in_file()) is not None
+        except OSError:
+            return False
 
     def _forget_dead_users(self) -> None:
         """A process that was killed did not take its number from the list: the server would never stop."""
         process_ids = self.global_process_id_list
-        try:
-            for pid in process_ids._get():
-                if not psutil.pid_exists(pid):
-                    process_ids.get_and_remove(pid)
-        except ValueError:
-            process_ids.put([])  # cut off where the disk was full
-        except OSError:
-            return
+        with suppress(OSError):
+            try:
+                for pid in process_ids._get():
+                    if not psutil.pid_exists(pid):
+                        process_ids.get_and_remove(pid)
+            except ValueError:
+                process_ids.put([])  # cut off where the disk was full
 
     def _end_stopping(self) -> None:
         """Has a server that was told to stop do so. It would wait for those that are connected, and let nobody in
@@ -111,15 +114,23 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
     def _forget_dead_server(self) -> None:
         """Removes the pid file of a server that was killed: another process may have its number by now, and a file that
         was not written to its end is one that PostgreSQL would not start beside."""
-        file = self.pgdata / PID_FILE
         try:
-            pid = int(file.read_text().split("\n", 1)[0])
+            dead = self._server_of(self._pid_in_file()) is None
         except FileNotFoundError:
             return
+        if dead:
+            (self.pgdata / PID_FILE).unlink(missing_ok=True)
+
+    def _pid_in_file(self) -> int:
+        """The number in the pid file; 0, which is nobody's, where the file has none.
+
+        Raises:
+            OSError: it is not there, or cannot be read.
+        """
+        try:
+            return int((self.pgdata / PID_FILE).read_text().split("\n", 1)[0])
         except ValueError:
-            pid = 0
-        if self._server_of(pid) is None:
-            file.unlink(missing_ok=True)
+            return 0
 
     def _server_of(self, pid: int) -> psutil.Process | None:
         """The process, where it lives and is a PostgreSQL that works on this data: in its folder."""

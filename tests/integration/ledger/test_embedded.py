@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -107,6 +107,40 @@ def test_one_that_was_left_running_is_ended_when_nobody_uses_it(state_dir: Path)
     assert embedded.users(folder) == []
     assert embedded.end(folder)
     wait_for(lambda: not runs(server), "it to end")
+
+
+def a_file(folder: Path) -> None:
+    folder.write_text("lost")
+
+
+def a_pid_file(content: bytes) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "postmaster.pid").write_bytes(content)
+
+    return make
+
+
+#: The file of a server that was killed, whose number another process has by now.
+OF_ANOTHER = f"{os.getpid()}\n/data\n1712346200\n5432\n/data\n\n8826964 65536\nready\n".encode()
+LEFT = {
+    "a-file": a_file,
+    "empty-pid-file": a_pid_file(b""),
+    "cut-off-pid-file": a_pid_file(b"12\n/da"),
+    "pid-file-of-zeros": a_pid_file(bytes(80)),
+    "pid-file-no-text": a_pid_file(b"\xff" * 80),
+    "pid-of-another": a_pid_file(OF_ANOTHER),
+}
+
+
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
+def test_whatever_a_lost_database_left_no_server_runs_there(tmp_path: Path, left: Callable[[Path], None]) -> None:
+    """`slotcar serve` asks before it starts the database, `slotcar db stop` to end it, and a rollback needs none."""
+    folder = tmp_path / "postgres"
+    left(folder)
+    assert embedded.users(folder) == []
+    assert not embedded.left_running(folder)
+    assert not embedded.end(folder)
 
 
 @pytest.mark.slow
