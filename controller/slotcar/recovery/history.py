@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import ConfiguredReservation
 
+#: A revision, or a look, and the reservations by handle that its router was configured for after it.
+Step = tuple[str, Mapping[str, ConfiguredReservation]]
 #: More reservations than these are no help to somebody who mistyped one.
 NAMES_SHOWN = 3
 
@@ -27,16 +29,26 @@ class History:
     """What the archive knows of reservations.
 
     Attributes:
-        of: for each router its revisions, oldest first, each with the reservations by handle that it was configured for
-            after it.
+        of: for each router its revisions, oldest first.
+        seen: for each router that was last seen to have what no revision of this archive gave it, that look: another
+            controller pushed it, or this one did after the backup that it was restored from. Nobody can go back to a look.
     """
 
-    of: Mapping[str, Sequence[tuple[str, Mapping[str, ConfiguredReservation]]]]
+    of: Mapping[str, Sequence[Step]]
+    seen: Mapping[str, Step] = field(default_factory=dict)
+
+    def _steps(self, device: str) -> Sequence[Step]:
+        look = (self.seen[device],) if device in self.seen else ()
+        return (*self.of.get(device, ()), *look)
 
     def now(self, device: str) -> Mapping[str, ConfiguredReservation]:
-        """What the router carries by its last revision."""
-        revisions = self.of.get(device)
-        return revisions[-1][1] if revisions else {}
+        """What the router carries by its last revision, or as it was seen since."""
+        steps = self._steps(device)
+        return steps[-1][1] if steps else {}
+
+    def carriers(self, reservation: ConfiguredReservation) -> Sequence[str]:
+        """The routers of its path that carry it."""
+        return [name for name in reservation.devices if reservation.handle in self.now(name)]
 
     def find(self, which: str) -> ConfiguredReservation:
         """The reservation of a handle or of `OWNER/NAME` (the latest of that name), as its last revision has it.
@@ -56,13 +68,14 @@ class History:
 
     def _by_revision(self) -> Iterator[tuple[tuple[str, str], ConfiguredReservation]]:
         """Every reservation at every revision; keys sort by time."""
-        for revisions in self.of.values():
-            for revision, by_handle in revisions:
+        for device in {**self.of, **self.seen}:
+            for revision, by_handle in self._steps(device):
                 for handle, one in by_handle.items():
                     yield (revision, handle), one
 
     def before(self, reservation: ConfiguredReservation) -> dict[str, Before]:
-        """For each router that carries the reservation, the last configuration that it had without.
+        """For each router that carries the reservation, the last configuration that it had without; of one that was only
+        ever seen with it the archive knows none.
 
         A router of the path that was not pushed to since the reservation came has not changed by it, and keeps what it
         had last.
@@ -70,43 +83,44 @@ class History:
         Raises:
             NotPossible: no router carries it any more.
         """
-        carriers = {
-            name: self._since(name, reservation)
-            for name in reservation.devices
-            if reservation.handle in self.now(name)
-        }
-        if not carriers:
-            removal = min(
-                revision for name in reservation.devices if (revision := self._removed_in(name, reservation))
-            )
+        places = {name: self._since(name, reservation) for name in self.carriers(reservation)}
+        if not places:
             raise NotPossible(
-                f"by the archive no router carries {reservation.name} any more: revision {removal} took it away; say with"
+                f"by the archive no router carries {reservation.name} any more: {self._removal(reservation)}; say with"
                 " --to where its routers are to go"
             )
-        first = min(self.of[name][place][0] for name, place in carriers.items())
+        first = min(self._steps(name)[place][0] for name, place in places.items())
         targets = {
-            name: Before(self.of[name][place - 1][0]) if place else Before(self.of[name][0][0], first=True)
-            for name, place in carriers.items()
+            name: Before(revisions[place - 1][0]) if place else Before(revisions[0][0], first=True)
+            for name, place in places.items()
+            if (revisions := self.of.get(name))
         }
         for name in reservation.devices:
-            revisions = self.of.get(name, ())
-            if name not in carriers and revisions and revisions[-1][0] < first:
-                targets[name] = Before(revisions[-1][0])
+            steps = self._steps(name)
+            if name not in places and name not in self.seen and steps and steps[-1][0] < first:
+                targets[name] = Before(steps[-1][0])
         return targets
 
     def _since(self, device: str, reservation: ConfiguredReservation) -> int:
-        """The place of the router's first revision of those last ones that all carry the reservation."""
-        revisions = self.of[device]
-        place = len(revisions) - 1
-        while place and reservation.handle in revisions[place - 1][1]:
+        """The place of the router's first step of those last ones that all carry the reservation."""
+        steps = self._steps(device)
+        place = len(steps) - 1
+        while place and reservation.handle in steps[place - 1][1]:
             place -= 1
         return place
 
+    def _removal(self, reservation: ConfiguredReservation) -> str:
+        """What took it away, in words."""
+        step = min(one for name in reservation.devices if (one := self._removed_in(name, reservation)))
+        if step in {look for look, _ in self.seen.values()}:
+            return "they were seen without it since"
+        return f"revision {step} took it away"
+
     def _removed_in(self, device: str, reservation: ConfiguredReservation) -> str:
-        """The first revision of the router after the last that configured the reservation; none where none did."""
-        revisions = self.of.get(device, ())
-        places = [place for place, (_, by_handle) in enumerate(revisions) if reservation.handle in by_handle]
-        return revisions[places[-1] + 1][0] if places else ""
+        """The first step of the router after the last with the reservation; none where none has it."""
+        steps = self._steps(device)
+        places = [place for place, (_, by_handle) in enumerate(steps) if reservation.handle in by_handle]
+        return steps[places[-1] + 1][0] if places else ""
 
 
 def history_of(archive: Archive) -> History:
@@ -114,11 +128,16 @@ def history_of(archive: Archive) -> History:
     Raises:
         InvalidInput: a file of the archive cannot be read.
     """
-    revisions: dict[str, list[tuple[str, Mapping[str, ConfiguredReservation]]]] = {}
+    revisions: dict[str, list[Step]] = {}
     for revision in archive.revisions():
         for name, some in archive.reservations_of(revision).items():
             revisions.setdefault(name, []).append((revision, {one.handle: one for one in some}))
-    return History(revisions)
+    seen = {
+        name: (look, {one.handle: one for one in some})
+        for name, (look, some) in archive.good_now().items()
+        if name not in revisions or revisions[name][-1][0] < look
+    }
+    return History(revisions, seen)
 
 
 def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[ConfiguredReservation]) -> tuple[str, ...]:

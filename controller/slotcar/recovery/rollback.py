@@ -151,10 +151,9 @@ class _Archived:
     def now_without(self, history: History, reservation: ConfiguredReservation, network: Network) -> dict[str, Wanted]:
         """What each router that carries the reservation has now, but for it: what came with it at the same boundary, or
         since, stays. Not of a router with another reservation whose form is not kept."""
-        carriers = [name for name in reservation.devices if reservation.handle in history.now(name)]
         others = {
             name: [one for handle, one in history.now(name).items() if handle != reservation.handle]
-            for name in carriers
+            for name in history.carriers(reservation)
         }
         forms = Forms(self.archive.state_dir).read({one.handle for some in others.values() for one in some})
         wanted: dict[str, Wanted] = {}
@@ -242,7 +241,11 @@ def _without(
     targets = history.before(reservation)
     now = archived.now_without(history, reservation, network)
     before = archived.outlook({name: when for name, when in targets.items() if name not in now})
-    return Outlook({**before.wanted, **now}, before.unrenderable)
+    unknown = dict.fromkeys(
+        {*history.carriers(reservation)} - targets.keys() - now.keys(),
+        f"the archive does not have what it had before {reservation.name}: say --to baseline",
+    )
+    return Outlook({**before.wanted, **now}, {**before.unrenderable, **unknown})
 
 
 def revisions_document(archive: Archive) -> list[dict[str, Any]]:

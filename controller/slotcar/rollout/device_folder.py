@@ -50,6 +50,7 @@ PROGRAM, REPLACED, ENDS = "program.json", "before.json", "ends.json"
 COMPARED, REFUSED = "compared.json", "refused.json"
 CLOCK, READING, APPLETS_BEFORE, STAGE_SCRIPT = "clock.json", "reading.json", "armed-before.json", "stage.sh"
 T = TypeVar("T")
+_REVISION_PREFIX = "rev-"
 #: Of `ENDS`, by side.
 _Ends = dict[str, tuple[float, ...] | None]
 _ENDED = {AFTER: "ended-{}.txt", BEFORE: "before-ended-{}.txt"}
@@ -92,7 +93,7 @@ def text_of(lines: Iterable[str]) -> str:
 
 def revision_name(revision: Revision) -> str:
     """The name that a Linux router gives the folder that it keeps of a revision."""
-    return f"rev-{revision.id}"
+    return f"{_REVISION_PREFIX}{revision.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,10 @@ class StagedProgram:
     ids: tuple[str, ...]
     replaces: str
     fence: int | None = None
+
+    @property
+    def revision(self) -> str:
+        return self.name.removeprefix(_REVISION_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,44 @@ def test_of_one_name_the_latest_is_meant(tmp_path: Path) -> None:
     assert history_of(archive).find("hep/cms") == again
 
 
+def look(archive: Archive, minute: int, configured: Mapping[str, tuple[ConfiguredReservation, ...]]) -> None:
+    """What a controller keeps of routers that it did not push to: another one did, or it was restored from a backup."""
+    at = T0 + timedelta(minutes=minute)
+    parts = {name: replace(NOTHING_RESERVED.devices[name], reservations=some) for name, some in configured.items()}
+    archive.keep_only_as_good(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-ffffffff", at, parts, acted=True))
+
+
+def test_what_routers_were_last_seen_with_is_known_though_no_revision_gave_it(tmp_path: Path) -> None:
+    archive, known = archive_of(tmp_path, dict.fromkeys(PATH, ()), {FIRST: (ATLAS,)})
+    look(archive, 5, {FIRST: (CMS,), LAST: (CMS,)})
+    history = history_of(archive)
+    assert history.find("hep/cms") == CMS
+    assert {name: set(history.now(name)) for name in (FIRST, LAST)} == {FIRST: {"r-cms"}, LAST: {"r-cms"}}
+    before = {FIRST: Before(known[1]), **dict.fromkeys([*MIDDLE, LAST], Before(known[0]))}
+    assert history.before(CMS) == before, "to revisions, and never to a look"
+    with pytest.raises(
+        NotPossible, match="no router carries hep/atlas any more: they were seen without it since; say"
+    ):
+        history.before(ATLAS)
+    assert archive.revisions() == known
+
+
+def test_of_a_router_that_was_only_ever_seen_with_it_nobody_knows_what_it_had_before(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    look(archive, 0, dict.fromkeys(PATH, (CMS,)))
+    history = history_of(archive)
+    assert set(history.carriers(history.find("r-cms"))) == set(PATH)
+    assert history.before(CMS) == {}
+
+
+def test_a_push_after_the_look_counts_and_not_the_look(tmp_path: Path) -> None:
+    archive, _ = archive_of(tmp_path, dict.fromkeys(PATH, ()), dict.fromkeys(PATH, ()))
+    look(archive, 0, dict.fromkeys(PATH, (CMS,)))
+    history = history_of(archive)
+    assert history.seen == {}
+    assert history.now(FIRST) == {}
+
+
 @pytest.mark.parametrize(
     ("revision", "words"),
     [
