@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +17,10 @@ import pytest
 from rich.console import Console
 
 from slotcar.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
+from slotcar.cli.output import shown as as_shown
 from slotcar.cli.tables import Column, Row, table_lines
 from slotcar.cli.watching import StatusPicture, drawing, line
+from slotcar.cli.zones import choose_zone
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.slot_states import SlotNow, SlotState
 from slotcar.reservation.model import Endpoint
@@ -73,6 +75,7 @@ ITEMS = [
 
 CASES: dict[str, tuple[Sequence[Column], Sequence[Row], int | None]] = {
     "status-80": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 80),
+    "status-80-zone": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 80),
     "status-160": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 160),
     "status-pipe": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], None),
     "timeline-80": (BOUNDARIES, [boundary_row(one, NOW, narrow=True) for one in ITEMS], 80),
@@ -80,9 +83,16 @@ CASES: dict[str, tuple[Sequence[Column], Sequence[Row], int | None]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Iterator[str]:
+    choose_zone("Europe/Zurich" if request.param.endswith("-zone") else "UTC")
+    yield request.param
+    choose_zone(None)
+
+
 def test_what_is_shown(case: str) -> None:
-    columns, rows, width = CASES[case]
+    columns, given, width = CASES[case]
+    rows = [[as_shown(cell) for cell in row] for row in given]
     shown = "".join(f"{line}\n" for line in table_lines(columns, rows, width))
     if os.environ.get("UPDATE_GOLDEN"):
         (FOLDER / f"{case}.txt").write_text(shown, encoding="utf-8")

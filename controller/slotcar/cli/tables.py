@@ -11,7 +11,7 @@ GAP = "  "
 #: `2 of 3` stays together; in its place stand spaces at which no line is broken.
 _COUNTED = re.compile(r"(\d) of (\d)")
 _NO_BREAK = "\u00a0"
-#: A column that wraps is not made narrower than this; it is left out before.
+#: Of a column of sentences; one of two or three words says its own.
 NARROWEST = 16
 
 
@@ -21,11 +21,13 @@ class Column:
     Attributes:
         leave_out: its turn to be left out where the terminal is too narrow, 1 first; None: never.
         wraps: whether it may take several lines, between words.
+        narrowest: a column that wraps is not made narrower than this; it, or another, is left out before.
     """
 
     title: str
     leave_out: int | None = None
     wraps: bool = False
+    narrowest: int = NARROWEST
 
 
 Row = Sequence[str]
@@ -82,7 +84,9 @@ def _least(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
     if not columns[index].wraps:
         return whole
     cells = (columns[index].title, *(row[index] for row in rows))
-    return min(whole, max(NARROWEST, *(len(word) for cell in cells for word in _unbroken(cell).split(" "))))
+    return min(
+        whole, max(columns[index].narrowest, *(len(word) for cell in cells for word in _unbroken(cell).split(" ")))
+    )
 
 
 def _wrapped(cell: str, width: int, wraps: bool, terminal: int | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.cli.listing import RESERVATIONS
 from slotcar.cli.tables import Column, fits, table_lines
 
 COLUMNS = (Column("name"), Column("flow", leave_out=1), Column("end", leave_out=2), Column("why", wraps=True))
@@ -51,3 +52,14 @@ def test_no_word_is_broken_and_no_line_is_wider_than_it_must(
     if fits(COLUMNS, rows, width):
         assert len(lines) == 1 + len(rows)
         assert lines[0].split() == ["name", "flow", "end", "why"]
+
+
+def test_a_list_in_a_zone_still_has_its_starts_at_80_columns() -> None:
+    """An offset takes five more columns than a Z where the time has seconds."""
+    flow = ("6 Mbit/s", "ip-premium", "anl-premium > lbnl-premium")
+    times = ("2026-11-28T17:58:30+01:00", "2026-11-28T19:58:30+01:00")
+    rows = [("hep/night", "r-mrf1sb40f7e7vmcp", "committed, in place", *flow, *times, "1 of 3")]
+    lines = table_lines(RESERVATIONS, rows, 80)
+    assert lines[0].split() == ["reservation", "handle", "state", "start", "slot"]
+    assert all(len(line) <= 80 for line in lines)
+    assert times[0] in lines[1]
