@@ -45,7 +45,7 @@ def _notes(
     if protocol is Protocol.TCP and needed > device.burst_ceiling_bytes:
         words = (
             f"{flow}: one TCP connection of {format_latency(reservation.rtt_us)} needs a burst of"
-            f" {format_bytes_about(needed)} at {format_rate(rate_bps)}, and has"
+            f" {format_bytes_about(needed, up=True)} at {format_rate(rate_bps)}, and has"
             f" {format_bytes_about(device.burst_ceiling_bytes)} (slotcar_burst_ceiling): it may stay below its rate (GARA"
             " §5.1, D7.3 §8.1.1); say its path's own rtt, where that is shorter"
         )
@@ -54,8 +54,8 @@ def _notes(
     for sls in (network.sls[name] for name in path.sls):
         if burst_bytes > sls.burst_bytes:
             words = (
-                f"{flow}: may send {format_bytes_about(burst_bytes)} at once, and the SLS {sls.name} takes"
-                f" {format_bytes_about(sls.burst_bytes)} (burst): {_EXCESS[sls.excess]} there (GARA §4.2)"
+                f"{flow}: may send {format_bytes_about(burst_bytes, up=True)} at once, and the SLS {sls.name}"
+                f" takes {format_bytes_about(sls.burst_bytes)} (burst): {_EXCESS[sls.excess]} there (GARA §4.2)"
             )
             yield Approximation(sls.ingress.device, f"burst of {flow} at the SLS {sls.name}", words)
 

@@ -71,6 +71,17 @@ def test_a_flow_whose_bucket_is_larger_than_its_slss_is_said_and_so_is_what_beco
     assert f"the SLS {sls.name} takes 1.5 kB (burst): the rest goes on as best effort there" in note.words
 
 
+def test_a_bucket_that_is_a_little_larger_than_its_slss_is_not_said_to_be_equal() -> None:
+    tcp = REQUESTED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 400_000, "packet_size_bytes": 1500})
+    (entry,) = entries_of([tcp], GARNET, T0)
+    (path,) = entry.paths
+    smaller = {name: GARNET.sls[name].model_copy(update={"burst_bytes": 1_027_000}) for name in path.sls}
+    notes = burst_notes(active_at([entry], at(10)), GARNET.model_copy(update={"sls": GARNET.sls | smaller}))
+    words = [note.words for listed in notes.values() for note in listed]
+    assert len(words) == len(path.sls)
+    assert all("may send 1.028 MB at once" in one and "takes 1.027 MB (burst)" in one for one in words)
+
+
 @pytest.mark.parametrize(
     "change", [{"rtt_us": 400_000}, {"service": Service.ASSURED_RATE}, {"protocol": Protocol.UDP}]
 )
@@ -125,7 +136,7 @@ def test_a_burst_that_the_device_cannot_hold_is_told_with_the_plan(
     (begins,) = transitions(entries, [at(10)], Differences(GARNET))
     notes = [note for one in begins.devices for note in one.approximations if "slotcar_burst_ceiling" in note.words]
     assert notes == [note for note in begins.approximations if "slotcar_burst_ceiling" in note.words]
-    words = "hep/cms forward: one TCP connection of 400 ms needs a burst of 2.003 MB at 39 Mbit/s, and has 2 MB"
+    words = "hep/cms forward: one TCP connection of 400 ms needs a burst of 2.004 MB at 39 Mbit/s, and has 2 MB"
     assert [(note.device, note.words.partition(" (")[0]) for note in notes] == (
         [("anl-7507-1", words)] if warned else []
     )
