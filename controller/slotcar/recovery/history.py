@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import DeviceFolder, FolderUnreadable
 from slotcar.rollout.model import ConfiguredReservation
 
 #: A revision, or a look, and the reservations by handle that its router was configured for after it.
@@ -132,12 +134,20 @@ def history_of(archive: Archive) -> History:
     for revision in archive.revisions():
         for name, some in archive.reservations_of(revision).items():
             revisions.setdefault(name, []).append((revision, {one.handle: one for one in some}))
-    seen = {
-        name: (look, {one.handle: one for one in some})
-        for name, (look, some) in archive.good_now().items()
-        if name not in revisions or revisions[name][-1][0] < look
-    }
+    looks = _good_now(archive).items()
+    seen = {name: look for name, look in looks if name not in revisions or revisions[name][-1][0] < look[0]}
     return History(revisions, seen)
+
+
+def _good_now(archive: Archive) -> dict[str, Step]:
+    """Each router's last push that was verified, or last look that was kept: that is none of the archive's revisions.
+    Without the routers whose files are broken."""
+    good_by_device = {}
+    for folder in sorted(archive.known_good.glob("[!.]*")):
+        with suppress(FolderUnreadable):
+            good = DeviceFolder(folder)
+            good_by_device[good.name] = good.program().revision, {one.handle: one for one in good.reservations()}
+    return good_by_device
 
 
 def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[ConfiguredReservation]) -> tuple[str, ...]:

@@ -326,16 +326,6 @@ class Archive:
         except FolderUnreadable:
             return ()
 
-    def good_now(self) -> dict[str, tuple[str, tuple[ConfiguredReservation, ...]]]:
-        """By device, what it was last seen to be configured for, with the id of that push or of that look: a look is none
-        of the `revisions`. Without those whose files are broken."""
-        seen = {}
-        for folder in sorted(self.known_good.glob("[!.]*")):
-            with contextlib.suppress(FolderUnreadable):
-                good = DeviceFolder(folder)
-                seen[folder.name] = good.program().revision, good.reservations()
-        return seen
-
     def reservations_of(self, revision: str) -> dict[str, tuple[ConfiguredReservation, ...]]:
         """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 
