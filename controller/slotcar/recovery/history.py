@@ -142,7 +142,7 @@ def history_of(archive: Archive) -> History:
 def _good_now(archive: Archive) -> dict[str, Step]:
     """Each router's last push that was verified, or last look that was kept: that is none of the archive's revisions.
     Without the routers whose files are broken."""
-    good_by_device = {}
+    good_by_device: dict[str, Step] = {}
     for folder in sorted(archive.known_good.glob("[!.]*")):
         with suppress(FolderUnreadable):
             good = DeviceFolder(folder)
