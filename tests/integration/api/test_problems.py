@@ -13,7 +13,7 @@ from tests.integration.api.conftest import START, Serve, at, body, created, live
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.mark.parametrize("handle", ["r-0000000000000000", "x", "a%00b", "%ff%fe", "r-" + "0" * 3000])
+@pytest.mark.parametrize("handle", ["r-0000000000000000", "x", "a%00b", "%ff%fe"])
 @pytest.mark.parametrize("verb", ["", "commit", "cancel"])
 def test_an_unknown_handle_is_not_found(api: httpx.Client, handle: str, verb: str) -> None:
     answer = api.post(f"/v1/reservations/{handle}/{verb}") if verb else api.get(f"/v1/reservations/{handle}")
