@@ -42,14 +42,14 @@ def test_a_rollback_is_made_and_kept_beside_what_a_lost_database_left(
     monkeypatch.delenv("SLOTCAR_DATABASE_URL", raising=False)
     (tmp_path / lost).parent.mkdir(exist_ok=True)
     (tmp_path / lost).write_text("4711\n/lo")
-    made = []
+    pushed = []
 
     def roll_back() -> dict[str, list[str]]:
-        made.append("anl-edge")
+        pushed.append("anl-edge")
         return {"anl-edge": ["hep/cms"]}
 
     desk = RollbackDesk(Settings(state_dir=tmp_path), load_network(LAB), until=None)
     desk.hold_and(roll_back, ["anl-edge"], "taken back")
-    assert made == ["anl-edge"]
+    assert pushed == ["anl-edge"]
     kept = [json.loads(file.read_text()) for file in sorted(Archive(tmp_path).unrecorded.glob("*.json"))]
     assert [(one["kind"], one["device"]) for one in kept] == [("push.rolled-back", "anl-edge"), (HELD, "anl-edge")]
