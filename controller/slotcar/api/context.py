@@ -10,6 +10,7 @@ from typing import Annotated
 
 import structlog
 from fastapi import Depends, Header, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints, WithJsonSchema
 
@@ -58,15 +59,17 @@ class Context:
         return self.broker.clocks.now()
 
 
-def context_of(request: Request) -> Context:
+# These are no functions for a thread: they look at what is in memory, and each thread would be one more hop.
+async def context_of(request: Request) -> Context:
     context: Context = request.app.state.context
     return context
 
 
-def caller(
-    context: Annotated[Context, Depends(context_of)],
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-) -> Caller:
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+TheContext = Annotated[Context, Depends(context_of)]
+
+
+async def caller(context: TheContext, credentials: Credentials) -> Caller:
     """Whoever the bearer token stands for; the operator of an open API where there is none.
 
     Raises:
@@ -78,6 +81,8 @@ def caller(
             return LOCAL
         raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
     try:
+        if context.tokens.has_changed():
+            await run_in_threadpool(context.tokens.tokens)
         who = context.tokens.caller(credentials.credentials, context.now())
     except InvalidInput as error:
         # Whom to trust is not known: nobody, until the operator has mended the file.
@@ -88,23 +93,17 @@ def caller(
     return who
 
 
-def caller_if_known(
-    context: Annotated[Context, Depends(context_of)],
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-) -> Caller | None:
+async def caller_if_known(context: TheContext, credentials: Credentials) -> Caller | None:
     """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
     try:
-        return caller(context, credentials)
+        return await caller(context, credentials)
     except HTTPException:
         return None
 
 
-def still_known(
-    context: Annotated[Context, Depends(context_of)],
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-) -> Callable[[], bool]:
+async def still_known(context: TheContext, credentials: Credentials) -> Callable[[], bool]:
     """Whether whoever asked may go on: its token is neither revoked nor over, and has the rights that it had."""
-    first = caller_if_known(context, credentials)
+    first = await caller_if_known(context, credentials)
 
     def still() -> bool:
         try:
@@ -122,7 +121,7 @@ IF_MATCH_HEADER = Header(
 )
 
 
-def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+async def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`.
 
     Raises:
@@ -139,16 +138,16 @@ def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None
     return int(etag[1])
 
 
-def optional_if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+async def optional_if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`, and where there is no such header.
 
     Raises:
         HTTPException: 412, it is no version of ours.
     """
-    return None if value is None else if_match(value)
+    return None if value is None else await if_match(value)
 
 
-def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
+async def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
     """The version in an If-Match header that names one.
 
     Raises:
@@ -161,7 +160,6 @@ def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
     return version
 
 
-TheContext = Annotated[Context, Depends(context_of)]
 KnownCaller = Annotated[Caller | None, Depends(caller_if_known)]
 StillKnown = Annotated[Callable[[], bool], Depends(still_known)]
 TheCaller = Annotated[Caller, Depends(caller)]

@@ -41,12 +41,14 @@ class LimitBody:
         await self._app(scope, counted, send)
 
 
-def only_known_query(request: Request) -> None:
+async def only_known_query(request: Request) -> None:
     """A parameter that means nothing here was meant otherwise: to leave it out of account would answer another question.
 
     Raises:
         InvalidInput: the query has parameters that the operation's document does not name.
     """
+    if not request.scope["query_string"]:
+        return
     template, operations = request.scope["route"].path, request.app.openapi()["paths"]
     operation = operations.get(template, {}).get(request.method.lower(), {})
     parameters = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
@@ -83,7 +85,7 @@ def _kind_of(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def json_only(request: Request) -> None:
+async def json_only(request: Request) -> None:
     """
     Raises:
         HTTPException: 415, there is a body and it does not say that it is JSON.

@@ -1,4 +1,6 @@
-"""What the API answers with, as models: they are the OpenAPI's schemas, and every answer is checked against them."""
+"""What the API answers with, as models: they are the OpenAPI's schemas, and every answer is checked against them, but those
+of reservations, whose documents tests hold to theirs (`slotcar.api.answers`).
+"""
 
 from __future__ import annotations
 

@@ -6,14 +6,13 @@ A token carries 256 random bits, so a fast hash is enough: there is nothing to g
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -151,36 +150,56 @@ def _write(file: Path, tokens: tuple[Token, ...]) -> None:
     replace_private_file(file, TokenFile(tokens=tokens).model_dump_json(indent=2) + "\n")
 
 
+class _Read(NamedTuple):
+    """What a token file had when its stamp was this one."""
+
+    stamp: tuple[int, ...]
+    tokens: tuple[Token, ...]
+    by_digest: Mapping[str, Token]
+
+
+_NOTHING_READ = _Read((), (), {})
+
+
 class TokenStore:
     """The token file as a running controller sees it: read again whenever it changes."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        #: What was read, and the stamp of the file at that time: one value, since several threads read and write it.
-        self._last_read: tuple[tuple[int, ...] | None, tuple[Token, ...]] = (None, ())
+        #: What was read last: one value, since several threads read and write it.
+        self._last_read = _NOTHING_READ
+
+    def has_changed(self) -> bool:
+        """Whether the next question reads the file."""
+        return self._last_read.stamp != self._stamp()
 
     def tokens(self) -> tuple[Token, ...]:
+        return self._present().tokens
+
+    def caller(self, secret: str, now: datetime) -> Caller | None:
+        """The caller that a token stands for; None for an unknown or expired token.
+
+        It is looked up by its digest, however many there are: what a guess has in common with one says nothing of a token.
+        """
+        token = self._present().by_digest.get(digest(secret)) if len(secret) <= lengths.TOKEN else None
+        if token is None or (token.expires_at is not None and token.expires_at <= now):
+            return None
+        return Caller(token.name, token.role, token.owner, token.expires_at)
+
+    def _present(self) -> _Read:
+        # Taken before the reading: what is replaced meanwhile is read again.
+        stamp, last = self._stamp(), self._last_read
+        if last.stamp != stamp:
+            tokens = read_tokens(self._file) if stamp else ()
+            self._last_read = last = _Read(stamp, tokens, {one.sha256: one for one in tokens})
+        return last
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What differs once the file was changed; empty where there is none."""
         try:
             status = self._file.stat()
         except FileNotFoundError:
-            self._last_read = (None, ())
             return ()
         except OSError as error:
             raise _unreadable(self._file, error) from error
-        # Taken before the reading: what is replaced meanwhile is read again.
-        stamp = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
-        last = self._last_read
-        if last[0] != stamp:
-            self._last_read = last = (stamp, read_tokens(self._file))
-        return last[1]
-
-    def caller(self, secret: str, now: datetime) -> Caller | None:
-        """The caller that a token stands for; None for an unknown or expired token. Compares in constant time."""
-        if len(secret) > lengths.TOKEN:
-            return None
-        wanted = digest(secret)
-        caller = None
-        for token in self.tokens():
-            if hmac.compare_digest(token.sha256, wanted) and (token.expires_at is None or now < token.expires_at):
-                caller = Caller(token.name, token.role, token.owner, token.expires_at)
-        return caller
+        return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

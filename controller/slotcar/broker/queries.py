@@ -14,7 +14,7 @@ from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.model import Entry, Event
 from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter
-from slotcar.ledger.slot_states import TELLING, Recorded, slot_now
+from slotcar.ledger.slot_states import TELLING, slot_now
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.routing import ways
@@ -108,13 +108,12 @@ class Queries:
     def with_slots(self, entries: Sequence[Entry], caller: Caller, now: datetime) -> tuple[Entry, ...]:
         """The entries, each with what is on the devices of its slot, as it is recorded, and with what whoever asked for it
         should know; no device is read."""
+        if not entries:
+            return ()
         devices = {name for entry in entries for name in entry.devices}
-        summaries = self.ledger.summaries
-        latest = summaries.latest_of_devices(TELLING, sorted(devices), LAST_EVENTS) if devices else ()
-        recorded = Recorded(
-            summaries.slot_records([entry.handle for entry in entries]) if entries else {},
-            {event.device: event for event in latest if event.device},
-            summaries.last_check() if entries else None,
+        handles = [entry.handle for entry in entries]
+        recorded = replace(
+            self.ledger.summaries.recorded(handles, sorted(devices), TELLING, LAST_EVENTS),
             whole=roles.may_overview(caller),
         )
         return tuple(

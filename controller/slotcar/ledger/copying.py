@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Connection, Engine, text
 
-from slotcar.ledger.database import reading
+from slotcar.ledger import database
 from slotcar.ledger.revisions import revision_of
 
 #: Each after what it refers to.
@@ -39,8 +39,7 @@ class CopiedTable:
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """All tables as they are at one moment, however long they are read; nobody waits for it."""
-    with reading(engine) as connection:
-        connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+    with database.snapshot(engine) as connection:
         connection.execute(text("SET LOCAL statement_timeout = 0"))
         yield connection
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 import sqlalchemy
+from psycopg.types.json import set_json_loads
+from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
@@ -25,6 +29,8 @@ SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
 APPLICATION = "slotcar"
 #: Names and reasons are of any language. `initdb` makes SQL_ASCII where the system's locale is C.
 ENCODING = "UTF8"
+#: Who used a connection longer ago asks the server whether it is there, before anything else is asked.
+USED_LATELY_S = 5.0
 #: A question that another thread asks when the ledger is closed may take so long.
 CLOSE_S = 2.0
 _CONNECTION = {
@@ -101,10 +107,39 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
                 f" with createdb --encoding {ENCODING} --template template0"
             )
         connection.prepare_threshold = 2
+        set_json_loads(from_json, connection)
 
+    _ask_only_the_silent(engine)
     if revive is not None:
         _have_revived(engine, revive)
     return engine
+
+
+def _ask_only_the_silent(engine: Engine) -> None:
+    """A connection that was used a moment ago, and on which nothing has come since, is taken without a question: a server
+    that ends one says so. The pool would ask before every use, which takes as long as what is asked then.
+    """
+    used_at: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+    dialect: Any = engine.dialect
+    ask = dialect.do_ping
+
+    @event.listens_for(engine, "checkin")
+    def _note(connection: Any, _record: Any) -> None:
+        if connection is not None:
+            used_at[connection] = time.monotonic()
+
+    def answers(connection: Any) -> bool:
+        lately = time.monotonic() - used_at.get(connection, float("-inf")) < USED_LATELY_S
+        return (lately and not connection.closed and _is_quiet(connection)) or bool(ask(connection))
+
+    dialect.do_ping = answers
+
+
+def _is_quiet(connection: Any) -> bool:
+    """Whether nothing waits to be read, not even that the peer has gone."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN | select.POLLPRI)
+    return not poll.poll(0)
 
 
 def close(engine: Engine) -> None:
@@ -196,7 +231,25 @@ def locked(connection: Connection) -> Iterator[Head]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
+    """Each statement sees what was committed before it. None of them is in a transaction, which would be two more
+    questions to the server: its beginning and its end.
+    """
+    with answering(), engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        yield connection
+
+
+@contextmanager
+def reading_by_plan(engine: Engine) -> Iterator[Connection]:
+    """As `reading`, in a transaction, for which statements can set how the planner goes about it."""
     with answering(), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """All statements see what was committed before the first one."""
+    with reading_by_plan(engine) as connection:
+        connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         yield connection
 
 

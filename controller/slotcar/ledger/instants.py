@@ -80,7 +80,7 @@ class Instants:
         """
         near = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(at), _entry.end_us >= to_us(at))
         changing = near.where(_CHANGES.bindparams(at=at, at_us=to_us(at)))
-        with database.reading(self.engine) as connection:
+        with database.reading_by_plan(self.engine) as connection:
             connection.execute(_BY_INDEX)
             entries = self.entry_cache.read(connection, changing.order_by(_entry.number))
             crowds = connection.execute(_CROWDS, {"at": at, "at_us": to_us(at), "owner": owner})

@@ -126,8 +126,7 @@ class Ledger:
         The question must leave the tables as they are (or work on their `copy`).
         """
         self.expire(now, ended=False)
-        with self._writer.lock, database.reading(self._engine) as connection:
-            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+        with self._writer.lock, database.snapshot(self._engine) as connection:
             sequence, _ = queries.counters(connection)
             tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
             return question(tables), sequence
@@ -292,12 +291,12 @@ class Ledger:
             return group_queries.groups(connection, wanted)
 
     def list(self, wanted: EntryFilter) -> tuple[Entry, ...]:
-        with database.reading(self._engine) as connection:
+        with pages.reading(self._engine, wanted) as connection:
             return pages.entries(connection, wanted)
 
     def page(self, wanted: EntryFilter) -> Page:
         """A page that is counted."""
-        with database.reading(self._engine) as connection:
+        with pages.reading(self._engine, wanted) as connection:
             return pages.page(connection, wanted)
 
     def live_between(self, start: datetime, end: datetime | None = None) -> tuple[Entry, ...]:

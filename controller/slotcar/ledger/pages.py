@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, text
 
-from slotcar.ledger import rows, schema, searching
+from slotcar.ledger import database, rows, schema, searching
 from slotcar.ledger.explaining import expected_rows
 from slotcar.ledger.model import OCCUPYING, Entry, State
 from slotcar.ledger.queries import EntryFilter, conditions_of, indexed_state, page_of
@@ -36,6 +37,11 @@ class Page:
 
     entries: tuple[Entry, ...]
     count: int
+
+
+def reading(engine: Engine, wanted: EntryFilter) -> AbstractContextManager[Connection]:
+    """A connection for a page of this filter: a search sets how it is planned."""
+    return (database.reading_by_plan if wanted.search else database.reading)(engine)
 
 
 def entries(connection: Connection, wanted: EntryFilter) -> tuple[Entry, ...]:

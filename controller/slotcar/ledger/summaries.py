@@ -12,7 +12,7 @@ from sqlalchemy import Engine, any_, text
 from slotcar.admission.resource_id import ResourceId, sls_pattern
 from slotcar.ledger import database, rows, schema
 from slotcar.ledger.model import Entry, Event, State
-from slotcar.ledger.slot_states import SlotRecord, record_of
+from slotcar.ledger.slot_states import Recorded, SlotRecord, record_of
 from slotcar.timebase import Window, from_us, to_us
 
 _LATEST = text(
@@ -37,6 +37,14 @@ _SLOT_RECORDS = text(
     """
 )
 _LAST_CHECK = text("SELECT * FROM event WHERE kind = 'controller.checked' ORDER BY sequence DESC LIMIT 1")
+# All that is asked for every page of reservations, as one question.
+_SLOT_EVENTS = text(
+    f"""
+    SELECT 'device' AS what, latest.* FROM ({_LATEST.text}) AS latest
+    UNION ALL SELECT 'slot', records.* FROM ({_SLOT_RECORDS.text}) AS records
+    UNION ALL SELECT 'check', checked.* FROM ({_LAST_CHECK.text}) AS checked
+    """  # noqa: S608 - constants of this file
+)
 _OVER_SINCE = text("SELECT handle FROM entry WHERE state IN ('ended', 'cancelled') AND end_us > :since_us")
 _SLOT_US = "(extract(epoch FROM (slot ->> '{edge}')::timestamptz) * 1000000)::bigint"
 # Entries of one slot are found by their first start and last end, which have indexes; the slots of the others are looked
@@ -205,11 +213,22 @@ class Summaries:
             records = (rows.event_from_row(row) for row in connection.execute(_SLOT_RECORDS, {"handles": [*handles]}))
             return {one.handle: one for one in map(record_of, records)}
 
-    def last_check(self) -> Event | None:
-        """The last time that a controller that led had read all devices."""
+    def recorded(
+        self, handles: Collection[str], devices: Collection[str], kinds: Collection[str], among: int
+    ) -> Recorded:
+        """What is recorded of the slots of these reservations, for whoever may not know who holds a device.
+
+        Args:
+            devices, kinds, among: see `latest_of_devices`.
+        """
+        parameters = {"handles": [*handles], "devices": [*devices], "kinds": [*kinds], "most": among}
         with database.reading(self.engine) as connection:
-            row = connection.execute(_LAST_CHECK).one_or_none()
-            return rows.event_from_row(row) if row else None
+            events = [(row.what, rows.event_from_row(row)) for row in connection.execute(_SLOT_EVENTS, parameters)]
+        return Recorded(
+            {one.handle: one for one in (record_of(event) for what, event in events if what == "slot")},
+            {event.device: event for what, event in events if what == "device" and event.device},
+            next((event for what, event in events if what == "check"), None),
+        )
 
     def over_since(self, since: datetime) -> tuple[str, ...]:
         """Handles of what has ended since then, or was cancelled before its end."""

@@ -20,10 +20,12 @@ from slotcar.timebase import Window
 from slotcar.units import MAX_RATE_BPS
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, IfUnready, OnFailure, Protocol, Service
 
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+
 
 def is_storable(text: str) -> bool:
     """Whether the ledger can hold it: PostgreSQL's texts know no NUL and no half of a surrogate pair."""
-    return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text)
+    return _NOT_STORABLE.search(text) is None
 
 
 def _storable(text: str) -> str:

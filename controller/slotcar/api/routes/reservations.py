@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
 from slotcar import lengths
+from slotcar.api.answers import written
 from slotcar.api.context import (
     Context,
     IfMatch,
@@ -70,16 +71,17 @@ def parsed(key: str, parse: Callable[[str], T], text: str | None) -> T | None:
         raise InvalidInput([Problem("request", 0, key, error.message, error.value, error.hint)]) from error
 
 
-def answer(entry: Entry, response: Response, context: Context, caller: Caller) -> dict[str, Any]:
-    response.headers["ETag"] = f'"{entry.version}"'
+def answer(entry: Entry, context: Context, caller: Caller, *, created: bool = False) -> Response:
     (entry_with_slot,) = context.broker.with_slots([entry], caller, context.now())
-    return entry_document(entry_with_slot)
+    headers = {"ETag": f'"{entry.version}"'}
+    if created:
+        headers["Location"] = f"/v1/reservations/{entry.handle}"
+    return written(entry_document(entry_with_slot), 201 if created else 200, headers)
 
 
 @router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve", dependencies=JSON)
 def create(
     body: Annotated[dict[str, Any], Body()],
-    response: Response,
     context: TheContext,
     caller: TheCaller,
     hold: Hold = None,
@@ -87,7 +89,7 @@ def create(
         str | None,
         Header(alias="Idempotency-Key", min_length=1, max_length=lengths.IDEMPOTENCY_KEY, pattern=r"^[\x21-\x7e]+$"),
     ] = None,
-) -> dict[str, Any]:
+) -> Response:
     """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
     moment = context.now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
@@ -98,8 +100,7 @@ def create(
         fingerprint=fingerprint_of({**body, "owner": owner}, hold),
     )
     entry = context.broker.create(reservation, caller, moment, options)
-    response.headers["Location"] = f"/v1/reservations/{entry.handle}"
-    return answer(entry, response, context, caller)
+    return answer(entry, context, caller, created=True)
 
 
 @router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
@@ -121,7 +122,7 @@ def entries(
     counted: Annotated[bool, Query(description="say how many there are on all pages")] = False,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> dict[str, Any]:  # fmt: skip
+) -> Response:  # fmt: skip
     """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
     wanted = EntryFilter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
     if counted:
@@ -130,23 +131,23 @@ def entries(
     else:
         listed, count = context.broker.list(wanted, caller), None
     page = context.broker.with_slots(listed[:limit], caller, context.now())
-    return {
-        "count": count,
-        "items": [entry_document(entry) for entry in page],
-        "next": str(page[-1].number) if len(listed) > limit else None,
-    }
+    return written(
+        {
+            "items": [entry_document(entry) for entry in page],
+            "count": count,
+            "next": str(page[-1].number) if len(listed) > limit else None,
+        }
+    )
 
 
 @router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
-def status(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+def status(handle: Handle, context: TheContext, caller: TheCaller) -> Response:
     """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
-    return answer(context.broker.status(handle, caller), response, context, caller)
+    return answer(context.broker.status(handle, caller), context, caller)
 
 
 @router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
-def modify(
-    handle: Handle, body: ModifyIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
-) -> dict[str, Any]:
+def modify(handle: Handle, body: ModifyIn, context: TheContext, caller: TheCaller, version: IfMatch) -> Response:
     """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match.
 
     A raise above the approval gate is `proposed` in the answer: the old one is in force until an operator approves it.
@@ -162,83 +163,71 @@ def modify(
         end=parsed("end", lambda text: parse_time(text, moment), body.end),
         duration=parsed("duration", parse_duration, body.duration),
     )
-    return answer(context.broker.modify(handle, change, caller, moment, version), response, context, caller)
+    return answer(context.broker.modify(handle, change, caller, moment, version), context, caller)
 
 
 @router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
-def bind(
-    handle: Handle, body: BindIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
-) -> dict[str, Any]:
+def bind(handle: Handle, body: BindIn, context: TheContext, caller: TheCaller, version: IfMatch) -> Response:
     """The ports that were not known before. Needs If-Match."""
     entry = context.broker.bind(handle, caller, context.now(), body.source_port, body.destination_port, version)
-    return answer(entry, response, context, caller)
+    return answer(entry, context, caller)
 
 
 @router.post("/reservations/{handle}/progress", response_model=EntryOut, summary="Report progress", dependencies=JSON)
-def progress(
-    handle: Handle, body: ProgressIn, response: Response, context: TheContext, caller: TheCaller
-) -> dict[str, Any]:
+def progress(handle: Handle, body: ProgressIn, context: TheContext, caller: TheCaller) -> Response:
     """What remains of a volume by a deadline: what is done early is given back, what is behind gets what is free.
 
     Refused (409) for a fixed reservation, and where more remains than before.
     """
     remaining_bytes = parsed("remaining", parse_remaining_bytes, body.remaining)
     assert remaining_bytes is not None
-    return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), response, context, caller)
+    return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), context, caller)
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
-def commit(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
-) -> dict[str, Any]:
+def commit(handle: Handle, context: TheContext, caller: TheCaller, version: MaybeIfMatch) -> Response:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, context.now(), version), response, context, caller)
+    return answer(context.broker.commit(handle, caller, context.now(), version), context, caller)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
-def extend(
-    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
-) -> dict[str, Any]:
+def extend(handle: Handle, body: ExtendIn, context: TheContext, caller: TheCaller, version: MaybeIfMatch) -> Response:
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(context.broker.extend(handle, by, caller, context.now(), version), response, context, caller)
+    return answer(context.broker.extend(handle, by, caller, context.now(), version), context, caller)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
 def cancel(
     handle: Handle,
-    response: Response,
     context: TheContext,
     caller: TheCaller,
     version: MaybeIfMatch,
     body: ReasonIn | None = None,
-) -> dict[str, Any]:
+) -> Response:
     """Gives it back at once; the routers follow."""
     entry = context.broker.cancel(handle, caller, context.now(), version, body.reason if body else "")
-    return answer(entry, response, context, caller)
+    return answer(entry, context, caller)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
-def approve(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
-) -> dict[str, Any]:
+def approve(handle: Handle, context: TheContext, caller: TheCaller, version: OneVersion) -> Response:
     """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
-    return answer(context.broker.approve(handle, version, caller, context.now()), response, context, caller)
+    return answer(context.broker.approve(handle, version, caller, context.now()), context, caller)
 
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
     handle: Handle,
-    response: Response,
     context: TheContext,
     caller: TheCaller,
     version: MaybeIfMatch,
     body: ReasonIn | None = None,
-) -> dict[str, Any]:
+) -> Response:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
     entry = context.broker.reject(handle, caller, context.now(), version, body.reason if body else "")
-    return answer(entry, response, context, caller)
+    return answer(entry, context, caller)
 
 
 @router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")
