@@ -176,7 +176,7 @@ def rollback(
     """
     from slotcar.cli.rolling_back import RollbackDesk, held_words, until_words
     from slotcar.planning.errors import NotPossible
-    from slotcar.recovery.history import taken_from
+    from slotcar.recovery.history import history_of, taken_with
     from slotcar.recovery.rollback import Goal
     from slotcar.views.devices import named_devices
     from slotcar.wiring import pusher_for
@@ -209,11 +209,10 @@ def rollback(
     progress("rolling back")
 
     def roll_back() -> Mapping[str, Sequence[str]]:
-        before = {name: pusher.archive.reservations_now(name) for name in names}
+        before = history_of(pusher.archive)
         with _finished_at_a_stop(), long_work_reported():
             pusher.roll_back(which, names)
-        carried = {name: {one.handle: one for one in some} for name, some in before.items()}
-        return {name: taken_from(some, pusher.archive.reservations_now(name)) for name, some in carried.items()}
+        return taken_with(pusher.archive, which, before, names)
 
     RollbackDesk(chosen, network, hold_until).hold_and(roll_back, list(names), f"taken back: {which}")
     stdout().print(f"Rolled back and verified: {', '.join(names)}. {held_words(names, hold_until)}")

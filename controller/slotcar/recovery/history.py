@@ -156,6 +156,24 @@ def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[Configur
     return tuple(sorted(handle for handle, one in now.items() if (handle, one.version) not in kept))
 
 
+def taken_with(archive: Archive, revision: str, before: History, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By router, the handles of what it lost when this revision was taken back, also where that is done a second time.
+
+    Args:
+        before: as it was until then.
+
+    Raises:
+        InvalidInput: a file of the archive cannot be read.
+    """
+    whole, after = archive.reservations_of(revision), history_of(archive)
+    return {
+        name: taken_from(
+            {one.handle: one for one in whole.get(name, ())} | dict(before.now(name)), after.now(name).values()
+        )
+        for name in names
+    }
+
+
 def consequences(
     now: Mapping[str, Mapping[str, ConfiguredReservation]],
     then: Mapping[str, Iterable[ConfiguredReservation]],

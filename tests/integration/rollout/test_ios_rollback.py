@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -63,13 +64,16 @@ def operator(garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 @pytest.mark.slow
 def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet, operator: Cli) -> None:
     world = garnet.world
-    world.push(flow_of(world))
+    (flow,) = flow_of(world)
+    world.push((flow,))
     pushed = world.pusher.archive.revisions()[-1]
     for _ in range(2):
         done = operator("rollback", "--yes")
         assert done.code == 0, done
         assert f"Rolled back and verified: {FIRST}, {LAST}" in done.out + done.err
         assert world.running() == garnet.base
+        kept = [json.loads(file.read_text()) for file in sorted(world.pusher.archive.unrecorded.glob("*.json"))]
+        assert [one["details"]["removed"] for one in kept[-2:]] == [[flow.handle], [flow.handle]]
     listed = operator("rollback", "--list", "--format", "json").data
     assert [one["rollback_of"] for one in listed][-3:] == ["", pushed, pushed]
     assert listed[-3]["why"] == "hep/cms came"

@@ -12,7 +12,7 @@ import pytest
 
 from slotcar.planning.errors import NotPossible
 from slotcar.problems import InvalidInput
-from slotcar.recovery.history import Before, consequences, history_of
+from slotcar.recovery.history import Before, consequences, history_of, taken_with
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import RESERVATIONS
 from slotcar.rollout.model import ConfiguredReservation, Revision
@@ -132,6 +132,19 @@ def test_of_a_router_that_was_only_ever_seen_with_it_nobody_knows_what_it_had_be
     history = history_of(archive)
     assert set(history.carriers(history.find("r-cms"))) == set(PATH)
     assert history.before(CMS) == {}
+
+
+def test_what_is_taken_back_twice_was_taken_both_times(tmp_path: Path) -> None:
+    """What is known good stays what was pushed last: it does not tell what a rollback left."""
+    archive, known = archive_of(tmp_path, {FIRST: (ATLAS,)}, {FIRST: (ATLAS, CMS)})
+    look(archive, 1, {FIRST: (ATLAS, CMS)})
+    before = history_of(archive)
+    for minute in (2, 3):
+        part = replace(NOTHING_RESERVED.devices[FIRST], reservations=(ATLAS,))
+        at = T0 + timedelta(minutes=minute)
+        archive.keep_rollback(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-00000000", at, {FIRST: part}), known[1])
+        assert taken_with(archive, known[1], before, [FIRST]) == {FIRST: ("r-cms",)}
+        before = history_of(archive)
 
 
 def test_a_push_after_the_look_counts_and_not_the_look(tmp_path: Path) -> None:
