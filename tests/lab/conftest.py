@@ -1,6 +1,7 @@
 """A lab of the tests' own: never the one that somebody works with, which may carry a configuration and a controller.
 
 The tests share it in the order of their files' names: what looks at bare routers comes before what leaves standing queues.
+It goes down after the last of them, and not at the end of the run: its controller reads its routers again and again.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ def _is_free(port: int) -> bool:
     return True
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("state")
     yield folder
     stop_server(folder / "postgres")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(state_dir: Path) -> Iterator[Lab]:
     """The routers of `inventories/lab`, which finds them through the environment."""
     before = {name: os.environ.get(name) for name in ("SLOTCAR_STATE_DIR", PORT_BASE_VARIABLE)}
@@ -90,7 +91,7 @@ def two_hosts() -> Topology:
     return Topology(nodes=tuple(nodes), links=tuple(links))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def virtual_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Two hosts and a router in virtual time, for figures of traffic: what is measured is the same in each run."""
     folder = tmp_path_factory.mktemp("virtual")
@@ -102,7 +103,7 @@ def virtual_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         control.down(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def network(lab: Lab) -> Network:
     return load_network(INVENTORY)
 
@@ -129,7 +130,7 @@ class Controllers:
         self._running = None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def controllers(lab: Lab, state_dir: Path) -> Iterator[Controllers]:
     controllers = Controllers(state_dir)
     yield controllers
