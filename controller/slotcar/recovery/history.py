@@ -32,15 +32,15 @@ class History:
 
     Attributes:
         of: for each router its revisions, oldest first.
-        seen: for each router that was last seen to have what no revision of this archive gave it, that look: another
+        later_looks: for each router that was last seen to have what no revision of this archive gave it, that look: another
             controller pushed it, or this one did after the backup that it was restored from. Nobody can go back to a look.
     """
 
     of: Mapping[str, Sequence[Step]]
-    seen: Mapping[str, Step] = field(default_factory=dict)
+    later_looks: Mapping[str, Step] = field(default_factory=dict)
 
     def _steps(self, device: str) -> Sequence[Step]:
-        look = (self.seen[device],) if device in self.seen else ()
+        look = (self.later_looks[device],) if device in self.later_looks else ()
         return (*self.of.get(device, ()), *look)
 
     def now(self, device: str) -> Mapping[str, ConfiguredReservation]:
@@ -70,7 +70,7 @@ class History:
 
     def _by_revision(self) -> Iterator[tuple[tuple[str, str], ConfiguredReservation]]:
         """Every reservation at every revision; keys sort by time."""
-        for device in {**self.of, **self.seen}:
+        for device in {**self.of, **self.later_looks}:
             for revision, by_handle in self._steps(device):
                 for handle, one in by_handle.items():
                     yield (revision, handle), one
@@ -99,7 +99,7 @@ class History:
         }
         for name in reservation.devices:
             steps = self._steps(name)
-            if name not in places and name not in self.seen and steps and steps[-1][0] < first:
+            if name not in places and name not in self.later_looks and steps and steps[-1][0] < first:
                 targets[name] = Before(steps[-1][0])
         return targets
 
@@ -114,7 +114,7 @@ class History:
     def _removal(self, reservation: ConfiguredReservation) -> str:
         """What took it away, in words."""
         step = min(one for name in reservation.devices if (one := self._removed_in(name, reservation)))
-        if step in {look for look, _ in self.seen.values()}:
+        if step in {look for look, _ in self.later_looks.values()}:
             return "they were seen without it since"
         return f"revision {step} took it away"
 
@@ -135,8 +135,8 @@ def history_of(archive: Archive) -> History:
         for name, some in archive.reservations_of(revision).items():
             revisions.setdefault(name, []).append((revision, {one.handle: one for one in some}))
     looks = _good_now(archive).items()
-    seen = {name: look for name, look in looks if name not in revisions or revisions[name][-1][0] < look[0]}
-    return History(revisions, seen)
+    later_looks = {name: look for name, look in looks if name not in revisions or revisions[name][-1][0] < look[0]}
+    return History(revisions, later_looks)
 
 
 def _good_now(archive: Archive) -> dict[str, Step]:

@@ -172,7 +172,7 @@ def test_a_hold_is_not_committed_once_the_inventory_has_taken_the_account_back(
     host = named.hosts[HOST].model_copy(update={"accounts": {"hep": ("dtn",)}})
     after = Broker(ledger, named.model_copy(update={"hosts": {**named.hosts, HOST: host}}), settings)
     with pytest.raises(BindNotAllowed, match="owner hep has the accounts dtn"):
-        after.on_group(CommitGroup, held[0].group or "", caller, now)
+        after.on_group(CommitGroup, held[0][0].group or "", caller, now)
 
 
 def test_to_cores_no_rate_can_be_added(world: World) -> None:

@@ -147,7 +147,7 @@ def test_a_reading_asks_for_no_secret(device: Device) -> None:
         assert {one.name for one in interface.children} == {"name", *applied, "per-unit-scheduler", "unit", *more}
         inet = interface.first("unit", "family", "inet")
         assert inet is not None
-        assert {one.name for one in inet.children} == {"filter", "address", *applied}
+        assert {one.name for one in inet.children} == {"filter", "simple-filter", "policer", "address", *applied}
         assert [one.name for one in (inet.first("address") or inet).children] == ["name"]
 
 

@@ -151,7 +151,7 @@ def test_a_push_after_the_look_counts_and_not_the_look(tmp_path: Path) -> None:
     archive, _ = archive_of(tmp_path, dict.fromkeys(PATH, ()), dict.fromkeys(PATH, ()))
     look(archive, 0, dict.fromkeys(PATH, (CMS,)))
     history = history_of(archive)
-    assert history.seen == {}
+    assert history.later_looks == {}
     assert history.now(FIRST) == {}
 
 

@@ -77,7 +77,7 @@ def test_the_example_of_volumes_is_a_good_file() -> None:
 
 
 def test_the_error_is_what_the_example_with_that_slip_is_told() -> None:
-    printed = re.findall(r"```text\n(.*?)\n```", TEXT, re.DOTALL)[0]
+    (printed,) = re.findall(r"```text\n(example\.yml:.*?)\n```", TEXT, re.DOTALL)
     with pytest.raises(InvalidInput) as refusal:
         load_text(EXAMPLE.replace("12 Mbit/s", "12 mb"), "example.yml", NOW)
     assert str(refusal.value) == printed
