@@ -242,6 +242,6 @@ def test_the_paths_of_a_group_are_searched_once_for_each_member(broker: Broker, 
     flow = {key: document_of("", "5 Mbit/s")[key] for key in ("source", "destination", "protocol", "rate", "service")}
     members = [{"name": name, "network": flow} for name in ("one", "two")]
     group = {"name": "g", "owner": "eo", "start": iso(START), "duration": "PT2H", "members": members}
-    entries = broker.create_group_from_document(group, NOW, None, OPERATOR)
+    (entries,) = broker.create_groups_from_documents([group], NOW, None, OPERATOR)
     assert [geant(entry) for entry in entries] == [DIRECT, DIRECT]
     assert searches == ["g.one", "g.two"]
