@@ -49,8 +49,11 @@ def locked_for_change(file: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def replace_private_file(file: Path, text: str) -> None:
+def replace_private_file(file: Path, text: str, *, lasting: bool = True) -> None:
     """Writes the file whole or not at all, and readable by its owner only from its first byte.
+
+    Args:
+        lasting: waits until the disk has it. Without, a machine that stops at once may leave it empty.
 
     Raises:
         OSError: it cannot be written.
@@ -59,8 +62,9 @@ def replace_private_file(file: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
+            if lasting:
+                stream.flush()
+                os.fsync(stream.fileno())
         Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +17,7 @@ from pathlib import Path
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration
-from slotcar.private_files import make_private_folder
+from slotcar.private_files import make_private_folder, replace_private_file
 from slotcar.timebase import iso
 
 LAST_LOOK = "last-look"
@@ -50,7 +48,7 @@ class Looks:
                     "lines": list(one.lines),
                     "foreign": list(one.foreign),
                 }
-                _replace(self._folder / f"{device.name}.json", json.dumps(document))
+                replace_private_file(self._folder / f"{device.name}.json", json.dumps(document), lasting=False)
 
     def of(self, device: Device) -> Look | None:
         """The last look at a router; None where there was none of this entry of the inventory."""
@@ -73,15 +71,3 @@ class Looks:
 
 def _digest(device: Device) -> str:
     return hashlib.sha256(device.model_dump_json().encode()).hexdigest()
-
-
-def _replace(file: Path, text: str) -> None:
-    """Whole or not at all, and readable by its owner only."""
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
