@@ -113,7 +113,9 @@ def _phases(devices: Iterable[Mapping[str, str]]) -> str:
 
 def _counts(devices: Iterable[Mapping[str, str]]) -> str:
     """`2 armed, 1 failed: r3`."""
+    from slotcar.views.phases import NOT_GIVEN
+
     listed = list(devices)
-    failed = [one["device"] for one in listed if one["phase"] in ("failed", "withheld")]
+    not_given = [one["device"] for one in listed if one["phase"] in NOT_GIVEN]
     counted = ", ".join(f"{count} {phase}" for phase, count in sorted(Counter(one["phase"] for one in listed).items()))
-    return f"{counted}: {' '.join(failed)}" if failed else counted
+    return f"{counted}: {' '.join(not_given)}" if not_given else counted

@@ -171,12 +171,12 @@ def _watches(picture: StatusPicture) -> str:
 
 
 def _failures(picture: StatusPicture) -> list[tuple[str, str]]:
+    from slotcar.views.phases import NOT_GIVEN
+
     assert picture.controller is not None
     failures = dict(picture.controller["troubles"])
     for item in [picture.last] if picture.last else []:
-        failures |= {
-            one["device"]: one["message"] for one in item["devices"] if one["phase"] in ("failed", "withheld")
-        }
+        failures |= {one["device"]: one["message"] for one in item["devices"] if one["phase"] in NOT_GIVEN}
     return sorted((printable(name), printable(why)) for name, why in failures.items())
 
 
