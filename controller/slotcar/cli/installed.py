@@ -6,13 +6,14 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from slotcar.cli.strict import StrictGroup
 
 #: The group of the entry points. Each is a command's name and its Typer application.
 COMMANDS = "slotcar.commands"
 
 
-class WithInstalled(TyperGroup):
+class WithInstalled(StrictGroup):
     """A group of commands with those that are installed beside it. One of these is imported when it is asked for: the lab
     takes longer to import than all others together."""
 

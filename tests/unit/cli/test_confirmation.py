@@ -70,6 +70,8 @@ def test_what_is_piped_in_is_no_answer(cli: Cli, tmp_path: Path, piped: str) -> 
         ("events", "--kind", ""),
         ("timeline", "--reservation", ""),
         ("cancel", ""),
+        ("--context", "", "cancel", "hep/cms", "--yes"),
+        ("--timezone", "", "status"),
         ("apply", ""),
         ("token", "create", "atlas", "--valid", ""),
         ("webhook", "add", "http://127.0.0.1:1", "--secret-env", "S", "--kinds", ""),
