@@ -65,13 +65,24 @@ def downgrade(
     before it is lost. A backup comes first: `slotcar db backup`.
     """
     from slotcar.ledger.database import reading
+    from slotcar.ledger.errors import LedgerUnavailable
     from slotcar.ledger.exclusive import alone
-    from slotcar.ledger.revisions import change_to, known_revisions, lost_by_going_back, revision_of
+    from slotcar.ledger.revisions import (
+        WORDS,
+        SchemaState,
+        change_to,
+        known_revisions,
+        lost_by_going_back,
+        revision_of,
+        state_of,
+    )
 
     warn_of_other_controller("database")
     with _ledger_engine(settings()) as engine:
         with reading(engine) as connection:
             now_at = revision_of(connection)
+        if (state := state_of(now_at)) in (SchemaState.EMPTY, SchemaState.AHEAD):
+            raise LedgerUnavailable(WORDS[state])
         earlier = [one for one in known_revisions() if one < now_at]
         if revision not in earlier:
             raise typer.BadParameter(

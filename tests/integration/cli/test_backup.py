@@ -236,13 +236,14 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     assert cli("db", "status", "--format", "json").data["schema"] == "current"
 
 
-def test_what_is_no_ledger_is_not_backed_up(
+def test_what_is_no_ledger_is_neither_backed_up_nor_taken_back(
     offline: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     backup = tmp_path / "backup"
     says(offline("db", "backup", backup), 1, "there is no ledger in", "SLOTCAR_STATE_DIR or SLOTCAR_DATABASE_URL")
     monkeypatch.setenv("SLOTCAR_DATABASE_URL", database_url)
     says(offline("db", "backup", backup), 1, "there is nothing to back up: the database has no ledger")
+    says(offline("db", "downgrade", "0016", "--yes"), 1, "the database has no ledger yet")
     monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/x")
     says(offline("db", "backup", backup), 1, "does not answer", "SLOTCAR_DATABASE_URL")
     assert list(tmp_path.glob("*backup*")) == []
