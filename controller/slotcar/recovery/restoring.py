@@ -102,11 +102,8 @@ def _require_room(manifest: Manifest, settings: Settings) -> None:
     """
     coming = {path.partition("/")[0] for path in manifest.state_parts()}
     for name, target in _targets(settings).items():
-        if name in coming and target.exists() and not (target.is_dir() and not any(target.iterdir())):
-            raise CannotRestore(
-                f"{target} is there already, and may be newer than the backup: put it aside, or restore the ledger alone"
-                " with --ledger-only"
-            )
+        if name in coming:
+            _require_none(target)
     needed = LEAST_FREE_BYTES + sum(one.bytes for name, one in manifest.parts.items() if name.startswith(f"{STATE}/"))
     make_private_folder(settings.state_dir)
     if (free := shutil.disk_usage(settings.state_dir).free) < needed:
@@ -115,11 +112,19 @@ def _require_room(manifest: Manifest, settings: Settings) -> None:
         )
 
 
+def _require_none(target: Path) -> None:
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise CannotRestore(
+            f"{target} is there already, and may be newer than the backup: put it aside, or restore the ledger alone with"
+            " --ledger-only"
+        )
+
+
 def _place(backup: BackupReader, settings: Settings, undo: ExitStack) -> None:
     """Writes the state folder's part beside it, then gives everything its name.
 
     Raises:
-        CannotRestore: the disk does not take it.
+        CannotRestore: the disk does not take it, or something came there while the ledger was filled.
     """
     targets = _targets(settings)
     try:
@@ -129,6 +134,7 @@ def _place(backup: BackupReader, settings: Settings, undo: ExitStack) -> None:
             for part in sorted(Path(folder).iterdir()):
                 target = targets[part.name]
                 make_private_folder(target.parent)
+                _require_none(target)
                 if target.is_dir():
                     target.rmdir()  # it is empty
                 undo.callback(_remove, target)

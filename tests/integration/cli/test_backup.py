@@ -21,6 +21,7 @@ from slotcar.ledger import open_ledger
 from slotcar.ledger.copying import COPIED, LEFT_OUT
 from slotcar.ledger.revisions import NEWEST_REVISION, known_revisions
 from slotcar.ledger.schema import metadata
+from slotcar.recovery import restoring
 from tests.support.command_line import Cli, Done
 from tests.support.postgres import migrate, stop_server
 
@@ -161,6 +162,25 @@ def test_nothing_that_is_there_is_replaced(
     assert done.code == 0, done
     assert kept.exists()
     assert set(files(tmp_path / "elsewhere")) == {"known-good", "known-good/r1"}
+
+
+def test_what_came_while_the_ledger_was_filled_is_not_replaced(
+    cli: Cli, elsewhere: Callable[[], None], reservations: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a token that somebody makes during a restore of minutes."""
+    use(cli, reservations, tmp_path)
+    assert cli("db", "backup", tmp_path / "backup").code == 0
+    elsewhere()
+    fill, tokens = restoring._fill, tmp_path / "elsewhere" / "tokens.json"
+
+    def fill_slowly(*arguments: Any) -> None:
+        fill(*arguments)
+        tokens.write_text("{}")
+
+    monkeypatch.setattr(restoring, "_fill", fill_slowly)
+    says(cli("db", "restore", tmp_path / "backup"), 1, "tokens.json is there already")
+    assert {name: text for name, (text, _) in files(tmp_path / "elsewhere").items()} == {"tokens.json": "{}"}
+    says(cli("status"), 1, "the database has no ledger yet")
 
 
 @contextmanager
