@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,9 @@ _OTHERS = text(
     " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL"
     " AND backend_type IS DISTINCT FROM 'parallel worker' ORDER BY pid"
 )
+#: A server lists a connection for a moment after it was closed, such as that of the command before.
+LEAVING_S = 5.0
+PAUSE_S = 0.05
 
 
 @contextmanager
@@ -27,12 +31,22 @@ def alone(engine: Engine) -> Iterator[Connection]:
     with answering(), engine.begin() as connection:
         if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LEADER_KEY}).scalar_one():
             raise LedgerInUse("a controller leads with this database: stop every controller of it first")
-        if others := [_words(*row) for row in connection.execute(_OTHERS)]:
+        if others := _others_that_stay(connection):
             raise LedgerInUse(
                 f"the database is used by {', '.join(others)}: stop every controller and command of it first"
             )
         connection.execute(text("SET LOCAL statement_timeout = 0"))
         yield connection
+
+
+def _others_that_stay(connection: Connection) -> list[str]:
+    deadline = time.monotonic() + LEAVING_S
+    while others := [_words(*row) for row in connection.execute(_OTHERS)]:
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(PAUSE_S)
+        connection.execute(text("SELECT pg_stat_clear_snapshot()"))  # it is the same within a transaction otherwise
+    return others
 
 
 def _words(pid: int, name: str, address: str | None) -> str:

@@ -8,21 +8,26 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from slotcar.ledger import open_ledger
+from slotcar.ledger import exclusive, open_ledger
 from slotcar.ledger.copying import COPIED, LEFT_OUT
-from slotcar.ledger.revisions import NEWEST_REVISION, known_revisions
+from slotcar.ledger.exclusive import alone
+from slotcar.ledger.opening import engine_for
+from slotcar.ledger.revisions import NEWEST_REVISION, known_revisions, revision_of
 from slotcar.ledger.schema import metadata
 from slotcar.recovery import restoring
 from tests.support.command_line import Cli, Done
+from tests.support.patience import PATIENCE_S
 from tests.support.postgres import migrate, stop_server
 
 Write = Callable[..., Path]
@@ -217,6 +222,22 @@ def test_beside_a_controller_nothing_is_restored_and_nothing_taken_back(
         assert cli("db", "backup", tmp_path / "beside").code == 0
     assert cli("db", "status", "--format", "json").data["revision"] == NEWEST_REVISION
     assert files(tmp_path / "elsewhere") == {}
+
+
+def test_a_command_that_has_just_ended_is_in_nobodys_way(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection is closed, and the server lists it until its process has ended."""
+    engine, other = engine_for(database_url, tmp_path), psycopg.connect(database_url)
+    closing = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _pause_s: other.close())
+    monkeypatch.setattr(exclusive, "time", closing)
+    monkeypatch.setattr(exclusive, "LEAVING_S", PATIENCE_S)
+    try:
+        with alone(engine) as connection:
+            assert revision_of(connection) == ""
+    finally:
+        other.close()
+        engine.dispose()
 
 
 @pytest.mark.in_short("0012")
