@@ -11,6 +11,7 @@ import pytest
 
 from slotcar.recovery.state_copy import StateUnreadable, state_files
 from slotcar.settings import Settings, load_settings
+from tests.support.patience import wait_for
 
 LOOKS = 40
 
@@ -40,10 +41,16 @@ def test_a_device_is_of_one_moment_though_it_is_replaced_all_the_time(tmp_path: 
             fresh.rename(target)
             shutil.rmtree(old)
 
+    looks: list[dict[str, bytes]] = []
+
+    def looked_at_several() -> bool:
+        looks.append(dict(state_files(settings_of(tmp_path))))
+        return len(looks) >= LOOKS and len({tuple(files.values()) for files in looks}) > 1
+
     writer = threading.Thread(target=replace)
     writer.start()
     try:
-        looks = [dict(state_files(settings_of(tmp_path))) for _ in range(LOOKS)]
+        wait_for(looked_at_several, "it to be replaced meanwhile", pause_s=0)
     finally:
         stop.set()
         writer.join()
