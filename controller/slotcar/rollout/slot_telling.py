@@ -108,7 +108,8 @@ def _of_device(
     """Its state, and why where it is not as it should be. `before`: what was said of it last, of the same slot."""
     was_there = before in (SlotState.IN_PLACE, SlotState.UNKNOWN)
     if hold := findings.held.get(name):
-        if handle in hold.removed and start <= hold.since < end:
+        taken = handle in hold.removed and start <= hold.since < end
+        if taken or before is SlotState.ROLLED_BACK:  # by this hold, or by one that it replaced
             return SlotState.ROLLED_BACK, "by an operator"
         return _of_held(before, is_open=start <= findings.at)
     if reason := (findings.aside.get(name) if name in findings.devices else LOST):
