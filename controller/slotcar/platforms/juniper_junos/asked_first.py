@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slotcar.platforms.juniper_junos.inherited import Step, at, groups_at, in_force, ranges_with
+from slotcar.platforms.juniper_junos.inherited import Step, at, inherited_at
 from slotcar.platforms.netconf.tree import Node
 
 _INET: tuple[Step, ...] = (("family", ""), ("inet", ""))
@@ -22,25 +22,25 @@ ON_THE_WAY_IN = tuple(f"{words} input" for words in _HOLDERS)
 _FIRST, _LAST = ", which is asked before the filter,", ", which polices what leaves,"
 
 
-def asked_first(root: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
-    """Statements in force at a unit, each with what is wrong about it: written there, by an interface range or a group."""
+def asked_first(active: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
+    """Statements at a unit, each with what is wrong about it: written there, by an interface range or a group.
+
+    Args:
+        active: the configuration that is in force.
+    """
     for words, steps in _HOLDERS.items():
         inner = (("unit", str(unit)), *steps)
-        path = (("interfaces", ""), ("interface", port), *inner)
-        sources = [
-            *(("", at(one, inner)) for one in _own(root, port)),
-            *((f" of the interface-range {one.text_of('name')}", at(one, inner)) for one in ranges_with(root, port)),
-            *((f" of the group {one.text_of('name')}", at(one, path)) for one in groups_at(root, path)),
-        ]
-        for source, holders in sources:
-            for one in (one for holder in holders for one in holder.children):
+        own = (("", holder) for one in _own(active, port) for holder in at(one, inner))
+        inherited = ((f" of the {source}", holder) for source, holder in inherited_at(active, port, inner))
+        for source, holder in (*own, *inherited):
+            for one in holder.children:
                 if one.name.startswith(("input", "output")):
                     why = _FIRST if one.name.startswith("input") else _LAST
                     name = one.text_of("filter-name") or one.text
                     yield f"{words} {one.name} {name}", f"{source}{why}"
 
 
-def _own(root: Node, port: str) -> Iterator[Node]:
+def _own(active: Node, port: str) -> Iterator[Node]:
     """The interface itself, without what it gets from elsewhere."""
-    interfaces = in_force(root).first("interfaces")
+    interfaces = active.first("interfaces")
     yield from (one for one in (interfaces.all("interface") if interfaces else ()) if one.text_of("name") == port)

@@ -12,7 +12,7 @@ from slotcar.platforms.juniper_junos.deactivated import check_active, deactivate
 from slotcar.platforms.juniper_junos.document import entries, label_of, port_and_unit
 from slotcar.platforms.juniper_junos.egress import schedules_units
 from slotcar.platforms.juniper_junos.facts import JunosOptions
-from slotcar.platforms.juniper_junos.inherited import at, groups_at, in_force, ranges_with
+from slotcar.platforms.juniper_junos.inherited import at, groups_at, in_force, inherited_at
 from slotcar.platforms.juniper_junos.limits import MOST_CLASSES
 from slotcar.platforms.juniper_junos.objects import PREFIX
 from slotcar.platforms.juniper_junos.running import name_in, units_in
@@ -41,12 +41,13 @@ def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
     """Statements of an operator's, each as "WHERE: `statement`", with what is wrong about it behind."""
     if root is None:
         return ()
+    active = in_force(root)
     notes = (
         *deactivated_in(root, device),
-        *_classes(in_force(root), device),
-        *_classes_of_groups(root, device),
-        *_of_interfaces(root, device),
-        *_inherited(root, device),
+        *_classes(active, device),
+        *_classes_of_groups(active, device),
+        *_of_interfaces(root, active, device),
+        *_inherited(active, device),
     )
     return tuple(dict.fromkeys(notes))
 
@@ -68,13 +69,13 @@ def _classes(root: Node, device: Device) -> Iterator[str]:
         yield f"{ROUTER}: `forwarding-classes` has {len(others)} classes; {MOST_CLASSES} fit, with Junos's own and 3 more"
 
 
-def _of_interfaces(root: Node, device: Device) -> Iterator[str]:
+def _of_interfaces(root: Node, active: Node, device: Device) -> Iterator[str]:
     for name in device.interfaces:
         port, unit = port_and_unit(name, device.name)
         yield from _filters(root, device, name)
-        yield from (f"{name}: `{statement}`{more}" for statement, more in asked_first(root, port, unit))
+        yield from (f"{name}: `{statement}`{more}" for statement, more in asked_first(active, port, unit))
         yield from _service(root, name, port, unit)
-        if schedules_units(device, port) and not _schedules_by_unit(root, port):
+        if schedules_units(device, port) and not _schedules_by_unit(active, port):
             yield f"{name}: `per-unit-scheduler` is missing at {port}, which has other units than 0 in the inventory"
 
 
@@ -128,54 +129,49 @@ def _not_ours(node: Node) -> Iterator[str]:
                 yield f"{one.name} {inner.name} {name_or_rate}".strip()
 
 
-def _schedules_by_unit(root: Node, port: str) -> bool:
+def _schedules_by_unit(active: Node, port: str) -> bool:
     """Whether `per-unit-scheduler` is in force at a port, by itself, by a range or by a group."""
     path = (("interfaces", ""), ("interface", port))
-    sources = (in_force(root), *groups_at(root, path))
+    sources = (active, *groups_at(active, path))
     return any(one.first("per-unit-scheduler") is not None for source in sources for one in at(source, path))
 
 
 # -- inherited ---------------------------------------------------------------------------------------------------------
 
 
-def _classes_of_groups(root: Node, device: Device) -> Iterator[str]:
-    for group in groups_at(root, (("class-of-service", ""), ("forwarding-classes", ""))):
+def _classes_of_groups(active: Node, device: Device) -> Iterator[str]:
+    for group in groups_at(active, (("class-of-service", ""), ("forwarding-classes", ""))):
         yield from (f"{note} of the group {group.text_of('name')}" for note in _classes(group, device))
 
 
-def _inherited(root: Node, device: Device) -> Iterator[str]:
+def _inherited(active: Node, device: Device) -> Iterator[str]:
     """Filters and class of service that interfaces get from groups and ranges: Slotcar's statement would take their place,
     or theirs would come into it."""
     for name in device.interfaces:
         port, unit = port_and_unit(name, device.name)
-        for source, statement in (*_inherited_filters(root, port, unit), *_inherited_service(root, port, unit)):
+        for source, statement in (*_inherited_filters(active, port, unit), *_inherited_service(active, port, unit)):
             yield f"{name}: `{statement}` of the {source}"
         own = f"{PREFIX}IN-{label_of(name, device.name)}"
         path = (("firewall", ""), ("family", ""), ("inet", ""), ("filter", own))
-        for group in groups_at(root, path):
+        for group in groups_at(active, path):
             for term in (term for one in at(group, path) for term in one.all("term")):
                 yield f"{name}: `filter {own} term {term.text_of('name')}` of the group {group.text_of('name')}"
 
 
-def _inherited_filters(root: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
+def _inherited_filters(active: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
     """Where an input filter comes from, and which it is."""
     inner = (("unit", str(unit)), ("family", ""), ("inet", ""), ("filter", ""))
-    path = (("interfaces", ""), ("interface", port), *inner)
-    sources = [
-        *((f"interface-range {one.text_of('name')}", at(one, inner)) for one in ranges_with(root, port)),
-        *((f"group {one.text_of('name')}", at(one, path)) for one in groups_at(root, path)),
-    ]
-    for source, holders in sources:
-        for one in (one for holder in holders for one in holder.children):
+    for source, holder in inherited_at(active, port, inner):
+        for one in holder.children:
             filter_name = one.text_of("filter-name") or one.text
             if one.name in ("input", "input-list", "input-chain") and not filter_name.startswith(PREFIX):
                 yield source, f"{_FILTER}{filter_name}"
 
 
-def _inherited_service(root: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
+def _inherited_service(active: Node, port: str, unit: int) -> Iterator[tuple[str, str]]:
     of_port = (("class-of-service", ""), ("interfaces", ""), ("interface", port))
     for path in (of_port, (*of_port, ("unit", str(unit)))):
-        for group in groups_at(root, path):
+        for group in groups_at(active, path):
             for words in (words for one in at(group, path) for words in _not_ours(one)):
                 yield f"group {group.text_of('name')}", words
 

@@ -27,10 +27,13 @@ def in_force(node: Node) -> Node:
     return Node(node.space, node.name, text, tuple(in_force(one) for one in node.children if not one.inactive))
 
 
-def groups_at(root: Node, path: Iterable[Step]) -> list[Node]:
-    """The groups that are applied to what stands at a path, as they are in force."""
+def groups_at(active: Node, path: Iterable[Step]) -> list[Node]:
+    """The groups that are applied to what stands at a path.
+
+    Args:
+        active: the configuration that is in force (`in_force`, which copies all of it: once for a reading is enough).
+    """
     steps = list(path)
-    active = in_force(root)
     groups = {one.text_of("name"): one for one in active.all("groups")}
     reached: dict[str, Node] = {}
     holders = [active]
@@ -71,12 +74,19 @@ def at(root: Node, path: Iterable[Step]) -> Iterator[Node]:
     yield from nodes
 
 
-def ranges_with(root: Node, port: str) -> Iterator[Node]:
-    """The interface ranges in force that have a port."""
-    interfaces = in_force(root).first("interfaces")
+def inherited_at(active: Node, port: str, inner: tuple[Step, ...]) -> Iterator[tuple[str, Node]]:
+    """What a port gets at a path below it from interface ranges and groups, each with the words for where it is from.
+
+    Args:
+        active: the configuration that is in force.
+    """
+    interfaces = active.first("interfaces")
     for one in interfaces.all("interface-range") if interfaces else ():
         if has_member(one, port):
-            yield one
+            yield from ((f"interface-range {one.text_of('name')}", node) for node in at(one, inner))
+    path = (("interfaces", ""), ("interface", port), *inner)
+    for group in groups_at(active, path):
+        yield from ((f"group {group.text_of('name')}", node) for node in at(group, path))
 
 
 def has_member(node: Node, port: str) -> bool:
