@@ -217,6 +217,7 @@ SOURCE, PORTS = f"{TCP}\n  src_ip 10.10.0.0/16", f"{TCP}\n  dst_port 5000-5010"
         ("  eth_type ipv4\n  dst_ip 10.20.0.0/16", []),
         ("  ip_tos 0xb8/0xfc", [False]),
         ("  src_mac 00:11:22:33:44:55", [False]),
+        (f"{TCP}\n  dst_port 5000/0xfff8", [False]),
     ],
 )
 def test_a_filter_for_packets_of_a_flow_is_a_hindrance_where_it_is_surely_one(

@@ -353,6 +353,10 @@ def steer(minor: str) -> tuple[Steer, Pass]:
     return Steer(minor), Pass()
 
 
+#: What Slotcar's own filters match, in its canonical order.
+KEY_NAMES = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")
+
+
 def code_point(dscp: int) -> Key:
     return Key("ip_tos", f"{hex(dscp << 2)}/0xfc")
 

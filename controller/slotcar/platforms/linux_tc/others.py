@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from slotcar.platforms.linux_tc.objects import Filter, Tc
+from slotcar.platforms.linux_tc.objects import KEY_NAMES, Filter, Tc
 from slotcar.platforms.model import Hindrance
 from slotcar.texts import BLANKS
 
@@ -26,12 +26,12 @@ _CONTINUE = re.compile(r"\bcontinue\b")
 _ANYTHING = re.compile(r"^\s*match 0+/0+ at ")
 #: What flower prints beside its keys.
 _NO_KEYS = frozenset({"eth_type", "in_hw", "not_in_hw", "skip_hw", "skip_sw", "in_hw_count", "used_hw_stats"})
-#: The keys that Slotcar's own filters have, too.
-_KNOWN = frozenset({"ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos"})
+#: The keys by which a flow's filter of Slotcar's takes its packets.
+_OF_FLOWS = frozenset(KEY_NAMES) - {"ip_tos"}
+_EVERY, _UNKNOWN = "every packet", "unknown packets"
 _NOTE = re.compile(
-    r"^(?P<name>\S+) (?P<hook>\S+): (?P<filter>filter .*?) takes (?P<what>every packet|unknown packets|`(?P<keys>.+)`)$"
+    rf"^(?P<name>\S+) (?P<hook>\S+): (?P<filter>filter .*?) takes (?P<what>{_EVERY}|{_UNKNOWN}|`(?P<keys>.+)`)$"
 )
-EVERY, UNKNOWN = "every packet", "unknown packets"
 _ADVICE = "give it a higher preference or let it end with `continue`, or leave this interface out of the inventory"
 
 
@@ -54,8 +54,8 @@ class OthersFilter:
     @property
     def what(self) -> str:
         if self.keys is None:
-            return UNKNOWN
-        return f"`{', '.join(f'{key} {value}' for key, value in self.keys.items())}`" if self.keys else EVERY
+            return _UNKNOWN
+        return f"`{', '.join(f'{key} {value}' for key, value in self.keys.items())}`" if self.keys else _EVERY
 
 
 def note_of(name: str, hook: str, block: Sequence[str]) -> str:
@@ -86,7 +86,9 @@ def _keys(kind: str, lines: Sequence[str]) -> dict[str, str] | None:
         return {} if matches and all(map(_ANYTHING.match, matches)) else None
     if kind == "flower":
         pairs = (line.partition(" ")[::2] for line in head if line)
-        return {key: value.strip(BLANKS) for key, value in pairs if key not in _NO_KEYS}
+        keys = {key: value.strip(BLANKS) for key, value in pairs if key not in _NO_KEYS}
+        masked_ports = any(key.endswith("_port") and "/" in value for key, value in keys.items())
+        return None if masked_ports else keys
     return None
 
 
@@ -121,7 +123,7 @@ def hindrances_of(device: str, foreign: Iterable[str], after: Tc) -> Iterator[Hi
 
 
 def _noted_keys(what: str, keys: str | None) -> dict[str, str] | None:
-    if what == UNKNOWN:
+    if what == _UNKNOWN:
         return None
     return dict(one.partition(" ")[::2] for one in keys.split(", ")) if keys else {}
 
@@ -131,7 +133,7 @@ def _takes_it_from(other: OthersFilter, ours: Filter) -> bool:
     if other.keys is None:
         return False
     wanted = {key.name: key.value for key in ours.keys}
-    of_a_flow = "src_ip" in wanted and other.keys.keys() <= _KNOWN - {"ip_tos"}
+    of_a_flow = "src_ip" in wanted and other.keys.keys() <= _OF_FLOWS
     return _agree(other.keys, wanted) and (of_a_flow or other.keys.keys() <= wanted.keys())
 
 

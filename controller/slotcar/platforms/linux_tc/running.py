@@ -13,6 +13,7 @@ from slotcar.platforms.linux_tc.facts import MARK_DENOMINATOR
 from slotcar.platforms.linux_tc.listing import queues_in, sections_in
 from slotcar.platforms.linux_tc.objects import (
     FIRST_PREFERENCE,
+    KEY_NAMES,
     LAST_PREFERENCE,
     LEAVES,
     ROOT,
@@ -241,12 +242,9 @@ def _filter(name: str, hook: str, block: Sequence[str]) -> Filter | None:
     return Filter(name, hook, preference, int(match[4], 16), _keys(head), actions, match[5] or "")
 
 
-_KEYS = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")
-
-
 def _keys(text: str) -> tuple[Key, ...]:
     values = dict(line.split(maxsplit=1) for line in (raw.strip(BLANKS) for raw in lines_of(text)) if " " in line)
-    return tuple(Key(key, _value(key, values[key].strip())) for key in _KEYS if key in values)
+    return tuple(Key(key, _value(key, values[key].strip())) for key in KEY_NAMES if key in values)
 
 
 def _value(key: str, value: str) -> str:
