@@ -114,7 +114,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """What of others' on a device takes Slotcar's part its place or its effect.
+    """What others configured on a device that keeps Slotcar's part from its place or its effect.
 
     Attributes:
         words: whole sentences, which name the device.

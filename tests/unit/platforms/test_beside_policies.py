@@ -1,5 +1,5 @@
-"""What of an operator's takes policies of the modular command line their effect is seen before a push, on each platform of
-IOS: `rate-limit` lines beside them, and what a Catalyst does with the whole switch or port."""
+"""What keeps policies of the modular command line from their effect is seen before a push, on each platform of IOS:
+operators' `rate-limit` lines beside them, and what a Catalyst does with the whole switch or port."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _check_order(device: str, limit: OthersLimit, before: Ios, after: Ios) -> No
     was, will = (_inputs(one, limit.name) for one in (before, after))
     same = next((number for number, pair in enumerate(zip(was, will, strict=False)) if pair[0] != pair[1]), len(was))
     # From the first line that differs on, they are written anew, behind all others.
-    behind = will[min(limit.ours, same) :] if was != will else will[limit.ours :]
+    behind = will[min(limit.ours, same) :]
     if not behind or goes_on(limit.line):
         return
     flows = flows_in((str(one.acl) for one in behind if not one.by_precedence), after)

@@ -165,18 +165,18 @@ def _check_switch(device: str, foreign: Iterable[str], after: Ios) -> None:
     Raises:
         Unrenderable: the whole switch leaves the wanted objects, or some of them, without effect.
     """
-    policed = any(one.pfc_police for policy in after.policies.values() for one in policy.classes)
-    micro = any(
-        one.pfc_police and one.pfc_police.microflow for policy in after.policies.values() for one in policy.classes
-    )
+    policers = [one.pfc_police for policy in after.policies.values() for one in policy.classes if one.pfc_police]
     words = {
         QOS: (
             bool(after.objects()),
             "turning it on re-marks the traffic of every port that is not trusted, so it is the operator's to do",
         ),
         QUEUEING_ONLY: (bool(after.objects()), "nothing is policed or marked; take it away"),
-        REWRITES_NOTHING: (policed, "packets leave with the code point that they came with; take it away"),
-        NO_MICROFLOWS: (micro, "no microflow is policed; take it away, or leave out slotcar_options.microflow"),
+        REWRITES_NOTHING: (bool(policers), "packets leave with the code point that they came with; take it away"),
+        NO_MICROFLOWS: (
+            any(one.microflow for one in policers),
+            "no microflow is policed; take it away, or leave out slotcar_options.microflow",
+        ),
     }
     for note in foreign:
         place, _, what = note.partition(": ")

@@ -28,7 +28,7 @@ class IosRenderer:
         read: Slotcar's objects among a device's lines, and what of others' stands where Slotcar would put its own.
         check_clear: raises Unrenderable where one of these notes of a device, which has these objects, is in the way of the
             wanted ones.
-        doubts: what of these notes may take the wanted objects their effect, each in whole sentences.
+        doubts: what of these notes may keep the wanted objects from their effect, each in whole sentences.
         change_lines: the lines that turn one configuration into another.
         police: the rate and the burst that are told for a flow (`Renderer.policer`).
         read_own: `read` of lines that are all Slotcar's own, as an older Slotcar may have archived them.
