@@ -238,10 +238,13 @@ class Bench:
         begins at one instant, in each run."""
         return int(self.clock.now()) + START_S if self.by else self.clock.now()
 
+    def by_the_nodes(self, at: float) -> float:
+        """What the nodes' clocks show at an instant of `clock`, seconds since the epoch."""
+        return at + self.lab.clock_offset().offset_us / 1e6
+
     def run_at(self, begin: float, node: str, argv: Sequence[str]) -> LabProcess:
         """Starts a command on a node at an instant, seconds since the epoch by `clock`."""
-        at = begin + self.lab.clock_offset().offset_us / 1e6
-        return self.lab.start_python(node, Path(at_instant.__file__), f"{at:.6f}", *argv)
+        return self.lab.start_python(node, Path(at_instant.__file__), f"{self.by_the_nodes(begin):.6f}", *argv)
 
     def wait_ended(self, process: LabProcess, within_s: float) -> None:
         """Waits until a command has ended by itself: in virtual time it does so only while that runs.

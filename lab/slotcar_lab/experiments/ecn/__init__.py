@@ -162,11 +162,11 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     begin = bench.next_begin()
     clients = [_iperf3(bench, begin, *pair, measure_s) for pair in pairs]
     questions = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
-    transactions = _transactions(bench, "sink-a", "ask", {**questions, "begin": begin})
+    transactions = _transactions(bench, "sink-a", "ask", {**questions, "begin": bench.by_the_nodes(begin)})
     samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
     bench.wait_until(begin + SETTLE_S + measure_s + OVER_S)
-    offset_s = bench.lab.clock_offset().offset_us / 1e6
-    measured = Phase("measured", begin + SETTLE_S + offset_s, begin + SETTLE_S + measure_s + offset_s)
+    since = bench.by_the_nodes(begin + SETTLE_S)
+    measured = Phase("measured", since, since + measure_s)
     depths = tuple(_of_best_effort(one.depths(), measured) for one in samplers)
     for process in (transactions, *clients):
         bench.wait_ended(process, PATIENCE_S)

@@ -127,7 +127,7 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
             rate_bps = int(load * LINK_BPS * PAYLOAD_BYTES / LINE_BYTES)
             background = bench.udp_for(Udp("source-b", "sink-b", 6001, rate_bps, PAYLOAD_BYTES), duration_s + OVER_S)
         begin = bench.next_begin()
-        sender.write(f"{begin:.6f}\n".encode())
+        sender.write(f"{bench.by_the_nodes(begin):.6f}\n".encode())
         bench.wait_until(begin + duration_s + OVER_S)
         bench.wait_ended(sender, PATIENCE_S)
     documents = [json.loads(line) for line in sender.stdout.splitlines() if line.startswith("{")]
