@@ -21,17 +21,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--real-time",
         action="store_true",
-        help="for eyes: by this machine's clock, whose other work then shows in the figures",
+        help="to watch, not to measure: by this machine's clock, whose other work shows in the figures",
     )
     parser.add_argument(
         "--scale",
-        type=part_of,
-        default=REPORT,
+        default=str(REPORT),
         metavar="PART",
         help=f"of the papers' rates, such as 1/32; 1 is the papers' own ({REPORT})",
     )
     options = parser.parse_args(arguments)
-    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time, part=options.scale)
+    try:
+        part = part_of(options.scale)
+    except ValueError as error:
+        parser.error(f"--scale: {error}")
+    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time, part=part)
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ def part_of(text: str) -> Fraction:
     """
     try:
         part = Fraction(text)
-    except ZeroDivisionError:
+    except (ValueError, ZeroDivisionError):
         part = Fraction(0)
     if not 0 < part <= 1:
-        raise ValueError(f"{text} is not above 0 and at most 1")
+        raise ValueError(f"{text} is not a number above 0 and at most 1, such as 1/8")
     return part
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from slotcar_lab.experiments.__main__ import main
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.scale import AS_WRITTEN, REPORT, TESTS, Scale, part_of
 
@@ -53,9 +54,16 @@ def test_an_experiment_runs_at_no_less_than_what_shows_something(part: Fraction)
 
 @pytest.mark.parametrize("text", ["0", "-1/8", "2", "1/0", "an eighth"])
 def test_what_is_no_part_of_the_papers_rates_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"not above 0 and at most 1|Invalid literal"):
+    with pytest.raises(ValueError, match=f"^{text} is not a number above 0 and at most 1, such as 1/8$"):
         part_of(text)
 
 
 def test_a_part_is_read_as_people_write_it() -> None:
     assert [part_of(text) for text in ("1/8", "0.125", "1")] == [EIGHTH, EIGHTH, Fraction(1)]
+
+
+def test_a_command_with_a_wrong_part_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["emerge-1", "--scale", "an eighth"])
+    words = capsys.readouterr().err
+    assert "--scale: an eighth is not a number above 0 and at most 1, such as 1/8" in words
