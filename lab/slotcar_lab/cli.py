@@ -144,7 +144,10 @@ def run_experiment(
     ] = False,
     real_time: Annotated[
         bool,
-        typer.Option("--real-time", help="For eyes: by this machine's clock; its other work shows in the figures."),
+        typer.Option(
+            "--real-time",
+            help="To watch, not to measure: by this machine's clock, whose other work shows in the figures.",
+        ),
     ] = False,
     scale: Annotated[
         str, typer.Option("--scale", help="Part of the papers' rates, such as 1/32; 1 is the papers' own.")

@@ -53,9 +53,10 @@ def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
     """
     documents: dict[Path, dict[str, Any]] = {}
     if (report / VERDICTS).exists():
-        if lacks := "; ".join(gaps(_read(report / VERDICTS))):
+        verdicts = _read(report / VERDICTS)
+        if lacks := "; ".join(gaps(verdicts)):
             raise LabError(f"{report / VERDICTS} is not kept: {lacks}")
-        for name, document in _by_experiment(_read(report / VERDICTS)).items():
+        for name, document in _by_experiment(verdicts).items():
             documents[into / EXPERIMENTS / f"{name}.json"] = document
     for file in sorted(benchmarks.glob("*.json")):
         documents[into / BENCHMARKS / file.name] = _read(file)

@@ -23,22 +23,8 @@ SETTLE = 2
 
 @pytest.fixture(scope="module")
 def line(virtual_lab: Lab) -> Iterator[Lab]:
-    shaped = [
-        "tc",
-        "qdisc",
-        "replace",
-        "dev",
-        "eth2",
-        "root",
-        "tbf",
-        "rate",
-        str(LINE_BPS),
-        "burst",
-        "3000",
-        "limit",
-        "20000",
-    ]
-    virtual_lab.check("router", shaped)
+    shaped = f"tc qdisc replace dev eth2 root tbf rate {LINE_BPS} burst 3000 limit 20000"
+    virtual_lab.check("router", shaped.split())
     yield virtual_lab
     virtual_lab.check("router", ["tc", "qdisc", "del", "dev", "eth2", "root"])
 

@@ -66,7 +66,7 @@ def run(
     """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
 
     Args:
-        real_time: for eyes: by this machine's clock, and not in a guest in virtual time (ADR 56).
+        real_time: to watch, not to measure: by this machine's clock, and not in a guest in virtual time (ADR 56).
         part: of the papers' rates, where an experiment shows at that what it is to.
 
     Raises:

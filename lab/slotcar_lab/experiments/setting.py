@@ -21,6 +21,7 @@ from slotcar_lab.places import HOME
 from slotcar_lab.requirements import Backend
 
 DISTRIBUTIONS = ("slotcar", "ansible-core", "matplotlib")
+_NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +63,25 @@ def here(part: Fraction = scale.REPORT, *, real_time: bool = False) -> Setting:
 
 
 def _in_virtual_time() -> tuple[str, str]:
-    return _prepared(), "a QEMU guest in virtual time, a nanosecond for each of its instructions"
+    image = _image()
+    release = image.release if image else _NOT_KNOWN
+    return release, "a QEMU guest in virtual time, a nanosecond for each of its instructions"
 
 
-def _prepared() -> str:
+def _image() -> kernel.GuestKernel | None:
+    """The guest's kernel; None where it was taken out of the cache since: no reason to lose what was measured."""
     try:
-        return kernel.prepare(control.quiet).release
+        return kernel.prepare(control.quiet)
     except LabError:
-        # Taken out of the cache since: no reason to lose what was measured.
-        return "not known"
+        return None
 
 
 def _routers() -> tuple[str, str]:
     if control.choose_backend() is Backend.NAMESPACES:
         return platform.release(), "none: namespaces of this machine's kernel"
-    try:
-        image = kernel.prepare(control.quiet)
-    except LabError:
-        # Taken out of the cache since: no reason to lose what was measured.
-        return "not known", "a QEMU guest"
+    image = _image()
+    if image is None:
+        return _NOT_KNOWN, "a QEMU guest"
     if machine.choose_accel(image) == "kvm":
         return image.release, "a QEMU guest with KVM"
     return image.release, "a QEMU guest without KVM, every instruction emulated"

@@ -173,7 +173,7 @@ def _facts(setting: Setting) -> tuple[tuple[str, str], ...]:
         ("accelerator", setting.accelerator),
         ("machine", setting.machine),
         ("commit", setting.commit),
-        ("part of the papers' rates", setting.scale),
+        ("part of the papers' rates that was asked for", setting.scale),
     )
 
 
