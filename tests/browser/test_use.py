@@ -252,6 +252,21 @@ def test_back_shows_a_page_and_no_fragment(site: Site, sign_in: SignIn) -> None:
     assert tab.page.is_visible("h1:has-text('Reservations')")
 
 
+def test_who_signs_in_is_offered_the_zone_of_last_time_and_no_mistyped_one(site: Site, sign_in: SignIn) -> None:
+    tab = sign_in(timezone_id="Asia/Tokyo")
+    assert "Asia/Tokyo" in tab.page.inner_text("body"), "this machine's, where nobody said one"
+    tab.page.goto("/sign-in")
+    tab.page.fill("input[name=zone]", "Europe/Nowhere")
+    tab.page.fill("input[name=token]", site.tokens["operator"])
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_selector("text=is no time zone")
+    tab.page.fill("input[name=token]", site.tokens["operator"])
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url(f"{site.base_url}/")
+    tab.page.goto("/sign-in")
+    assert tab.page.input_value("input[name=zone]") == "UTC", "with which the form came back"
+
+
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [("2027-10-31 02:30", "is twice on the clocks"), ("2027-03-28 02:30", "is left out by the clocks")],

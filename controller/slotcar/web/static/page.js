@@ -39,10 +39,14 @@
   setInterval(count, 1000);
 
   /* Who signs in is offered the zone of last time, else the one of this machine; without a script it is UTC. */
-  const ownZone = document.querySelector("[data-own-zone]");
-  if (ownZone) {
-    ownZone.value = localStorage.getItem("zone") || Intl.DateTimeFormat().resolvedOptions().timeZone || ownZone.value;
-    ownZone.form.addEventListener("submit", () => localStorage.setItem("zone", ownZone.value));
+  const signIn = document.querySelector('form[action="/sign-in"]');
+  if (signIn) {
+    const zone = signIn.elements.zone;
+    if ("ownZone" in zone.dataset) {
+      zone.value = localStorage.getItem("zone") || Intl.DateTimeFormat().resolvedOptions().timeZone || zone.value;
+    }
+    /* Also where the form came back: the zone that it refused is not offered again. */
+    signIn.addEventListener("submit", () => localStorage.setItem("zone", zone.value));
   }
 
   /* -- live ---------------------------------------------------------------------------------------------------- */
