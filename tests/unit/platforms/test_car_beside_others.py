@@ -123,6 +123,7 @@ def with_a_flow(device: Device, wanted: Configuration, number: int = 2600, entry
         ("permit tcp any any lt 5001", False),
         ("permit tcp any any neq 5001", False),
         ("permit udp any any", False),
+        ("remark permit tcp any any\npermit udp any any", False),
         ("permit icmp any any", False),
         ("permit tcp any host 10.20.13.3", False),
         ("permit tcp 10.99.0.0 0.0.255.255 any", False),

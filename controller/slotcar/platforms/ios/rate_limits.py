@@ -19,7 +19,8 @@ _LINE = re.compile(
 #: An entry that every packet matches: of an extended list, and of a standard one.
 _EVERYTHING = re.compile(r"\bpermit (?:ip any any|any)(?: log| log-input)?$")
 _LIST = re.compile(r"^(?:access-list|ip access-list (?:standard|extended)) (\d+)\b")
-_ENTRY = re.compile(r"\b(?:permit|deny) .*$")
+#: Not a remark, which may hold the same words.
+_ENTRY = re.compile(r"^(?:access-list \d+ |\d+ )?((?:permit|deny) .*)$")
 _NOTE = re.compile(
     r"^(?P<name>\S+): the rate-limit `(?P<line>[^`]+)` behind (?P<ours>\d+) of Slotcar's takes (?P<what>.+)$"
 )
@@ -93,7 +94,7 @@ def _entries(match: re.Match[str], nodes: Sequence[Node]) -> tuple[str, ...] | N
         return () if any(node.line.startswith(f"access-list rate-limit {number} ") for node in nodes) else None
     lists = [node for node in nodes if (head := _LIST.match(node.line)) and head[1] == number]
     lines = [line for node in lists for line in (node.line, *(child.line for child in node.children))]
-    entries = tuple(entry[0] for line in lines if (entry := _ENTRY.search(line)))
+    entries = tuple(entry[1] for line in lines if (entry := _ENTRY.match(line)))
     return None if not lists or any(map(_EVERYTHING.search, entries)) else entries
 
 
