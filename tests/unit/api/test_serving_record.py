@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,28 @@ from slotcar.api.serving_record import FOLDER, addresses, recorded
 from slotcar.cli.remote import Declined, choose_context, remote
 
 HERE = "http://127.0.0.1:8471"
+
+
+@contextmanager
+def another_controller(state_dir: Path, address: str) -> Iterator[int]:
+    """The number of another process that serves the folder at an address, until it is killed in the end."""
+    reading_end, writing_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with recorded(state_dir, address):
+                os.write(writing_end, b"x")
+                signal.pause()
+        finally:
+            os._exit(1)
+    os.close(writing_end)
+    try:
+        with os.fdopen(reading_end, "rb") as ready:
+            assert ready.read(1), "it ended before it served the folder"
+        yield child
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_folder_is_served_as_long_as_its_controller_lives(tmp_path: Path) -> None:
@@ -26,23 +50,12 @@ def test_a_folder_is_served_as_long_as_its_controller_lives(tmp_path: Path) -> N
 
 
 def test_one_that_was_killed_serves_no_more_and_is_forgotten_by_the_next(tmp_path: Path) -> None:
-    reading_end, writing_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with recorded(tmp_path, "http://127.0.0.1:1"):
-            os.write(writing_end, b"x")
-            signal.pause()
-        os._exit(0)
-    os.read(reading_end, 1)
-    assert addresses(tmp_path) == ("http://127.0.0.1:1",)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    assert [file.name for file in (tmp_path / FOLDER).iterdir()] == [f"{socket.gethostname()}:{child}"]
+    with another_controller(tmp_path, "http://127.0.0.1:1") as killed:
+        assert addresses(tmp_path) == ("http://127.0.0.1:1",)
+    assert [file.name for file in (tmp_path / FOLDER).iterdir()] == [f"{socket.gethostname()}:{killed}"]
     assert addresses(tmp_path) == ()
     with recorded(tmp_path, HERE):
         assert [file.name for file in (tmp_path / FOLDER).iterdir()] == [f"{socket.gethostname()}:{os.getpid()}"]
-    for end in (reading_end, writing_end):
-        os.close(end)
 
 
 @pytest.fixture
@@ -77,22 +90,9 @@ def test_a_command_that_names_no_controller_asks_that_of_its_state_folder_and_no
 
 
 def test_of_several_controllers_none_is_chosen(nothing_named: Path) -> None:
-    reading_end, writing_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with recorded(nothing_named, "http://127.0.0.1:8472"):
-            os.write(writing_end, b"x")
-            signal.pause()
-        os._exit(0)
-    try:
-        os.read(reading_end, 1)
-        with (
-            recorded(nothing_named, HERE),
-            pytest.raises(Declined, match=f"several .*{HERE}, http://127.0.0.1:8472: name one"),
-        ):
-            address_asked()
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        for end in (reading_end, writing_end):
-            os.close(end)
+    with (
+        another_controller(nothing_named, "http://127.0.0.1:8472"),
+        recorded(nothing_named, HERE),
+        pytest.raises(Declined, match=f"several .*{HERE}, http://127.0.0.1:8472: name one"),
+    ):
+        address_asked()
