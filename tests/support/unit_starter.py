@@ -59,9 +59,18 @@ def start(name: str) -> None:
 def stop(name: str) -> None:
     pid = int((RUN / name).read_text())
     os.kill(pid, signal.SIGTERM)
-    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+    while not has_ended(pid):
         time.sleep(0.1)
     (RUN / name).unlink()
+
+
+def has_ended(pid: int) -> bool:
+    """Whether it is gone, or a zombie whose parent has not asked yet how it ended."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] == "Z"
 
 
 def main() -> NoReturn:
