@@ -12,8 +12,8 @@ PATTERN = "Qz7"
 MOST_TOLD = 100
 
 
-def text_of(length: int) -> str:
-    return (PATTERN * (length // len(PATTERN) + 1))[:length]
+def text_of(length: int, beginning: str = "", pattern: str = PATTERN) -> str:
+    return (beginning + pattern * (length // len(pattern) + 1))[:length]
 
 
 def tells_too_much(answer: str) -> bool:

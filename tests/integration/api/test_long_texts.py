@@ -14,7 +14,7 @@ from slotcar.api.app import openapi_document
 from slotcar.api.examples import EXAMPLES
 from slotcar.api.streaming import Streams
 from tests.integration.api.conftest import Serve, body
-from tests.support.long_texts import PATTERN, resolved, tells_too_much, too_long_value
+from tests.support.long_texts import PATTERN, resolved, tells_too_much, text_of, too_long_value
 
 DOCUMENT = openapi_document()
 OPERATIONS = [
@@ -30,10 +30,6 @@ BEGINNINGS = {"url": "https://", "secret": "file:/", "kinds": "push."}
 PATTERNS = ("a", PATTERN, "a7 Qz ")
 
 
-def filled(length: int, beginning: str = "", pattern: str = PATTERN) -> str:
-    return (beginning + pattern * length)[:length]
-
-
 def requests_of(method: str, path: str, operation: dict[str, Any], beyond: int) -> Iterator[dict[str, Any]]:
     """Requests in which all texts are as long as they may be, and `beyond` characters more."""
     places = {one["name"]: one for one in operation.get("parameters", ())}
@@ -43,19 +39,18 @@ def requests_of(method: str, path: str, operation: dict[str, Any], beyond: int) 
         schema = resolved(one["schema"].get("items", one["schema"]), DOCUMENT)
         if schema.get("type") != "string" or "enum" in schema:
             continue
-        text = filled(schema["maxLength"] + beyond)
+        text = text_of(schema["maxLength"] + beyond)
         if one["in"] == "path":
             path = path.replace(f"{{{name}}}", text)
         else:
             (query if one["in"] == "query" else headers)[name] = text
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     example = EXAMPLES[operation["operationId"]][0]
-    known = {"hold": "PT5M", "If-Match": "*"}
     yield {"method": method, "url": path, "params": query, "headers": headers, "json": example}
     if query or headers:  # beside what is right otherwise, and one by one
         for name in (*query, *headers):
             only = [{name: place[name]} if name in place else {} for place in (query, headers)]
-            right = {"If-Match": known["If-Match"]} if "If-Match" in headers and name != "If-Match" else {}
+            right = {"If-Match": "*"} if "If-Match" in headers and name != "If-Match" else {}
             yield {"method": method, "url": path, "params": only[0], "headers": only[1] | right, "json": example}
     for arm in (0, 1) if content else ():
         document = too_long_value(content["schema"], DOCUMENT, arm, beyond)
@@ -95,7 +90,7 @@ def one_by_one(document: Any, key: str = "") -> Iterator[Any]:
     """The document with one of its texts as long as it may be, for each of them."""
     if isinstance(document, str):
         most = lengths.LABEL if key == "run" else lengths.OF_KEY.get(key, lengths.OTHERWISE)
-        yield from (filled(most, BEGINNINGS.get(key, ""), pattern) for pattern in PATTERNS)
+        yield from (text_of(most, BEGINNINGS.get(key, ""), pattern) for pattern in PATTERNS)
     elif isinstance(document, dict):
         for name, inner in document.items():
             for changed in one_by_one(inner, name):
@@ -116,4 +111,4 @@ def test_no_answer_tells_much_of_one_text_among_right_ones(
         if answer.status_code >= 400:
             assert answer.status_code < 500, answer.text
             assert not tells_too_much(answer.text), answer.text
-            assert not any(filled(101, pattern=one) in answer.text for one in PATTERNS), answer.text
+            assert not any(text_of(101, pattern=one) in answer.text for one in PATTERNS), answer.text
