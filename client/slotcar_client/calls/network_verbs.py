@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slotcar_client import answers
-from slotcar_client.calls.requests import Time, next_page, send_json, time_text
+from slotcar_client.calls.requests import Time, pages, send_json, time_text
 from slotcar_client.transport import Conversation
+
+#: Of one page; the API gives no more.
+RESOURCES_PAGE = 50
 
 
 def resources(
@@ -19,14 +22,7 @@ def resources(
         "resource": list(resource), "device": device, "domain": domain, "from": time_text(since), "until": time_text(until),
         "points": points,
     }  # fmt: skip
-    listed: list[answers.Resource] = []
-    after: str | None = None
-    while True:
-        page = yield from send_json("GET", "/v1/resources", query | {"after": after})
-        listed += page["items"]
-        after = next_page(page, after)
-        if after is None:
-            return listed
+    return (yield from pages("/v1/resources", query, RESOURCES_PAGE))
 
 
 def network() -> Conversation[answers.Topology]:

@@ -47,22 +47,15 @@ def time_text(at: Time | None) -> str | None:
     return at
 
 
-def next_page(page: Json, before: Any) -> Any:
-    """Where the list goes on behind this page; None at its end.
-
-    Raises:
-        Wrong: where the page itself began, so that it would go on for ever.
-    """
-    if page["next"] is not None and page["next"] == before:
-        raise Wrong(200, {"detail": "its list goes on where it was, without end, and so not as Slotcar's does"})
-    return page["next"]
-
-
 def pages(
     path: str, query: Json, page_size: int = PAGE, limit: int | None = None, cursor: str = "after"
 ) -> Conversation[list[Any]]:
     """All items of a list that the API gives page by page, or the first `limit`; `cursor`: the parameter by which it goes
-    on, which `query` may begin with."""
+    on, which `query` may begin with.
+
+    Raises:
+        Wrong: a page goes on where it began, so that the list would have no end.
+    """
     listed: list[Any] = []
     after = query.get(cursor)
     while True:
@@ -71,4 +64,6 @@ def pages(
         listed += page["items"]
         if page["next"] is None or not page["items"] or (limit is not None and len(listed) >= limit):
             return listed
-        after = next_page(page, after)
+        if page["next"] == after:
+            raise Wrong(200, {"detail": "its list goes on where it was, without end, and so not as Slotcar's does"})
+        after = page["next"]
