@@ -97,11 +97,7 @@ class TooLong(NamedTuple):
 def too_long(document: Mapping[str, Any], prefix: str = "") -> Iterator[TooLong]:
     """All texts of a document in the keys of files and requests that are too long."""
     for key, value in document.items():
-        if isinstance(value, str):
-            if len(value) > (most := OF_KEY.get(key, OTHERWISE)):
-                yield TooLong(f"{prefix}{key}", value, most)
-        elif value and isinstance(value, Mapping | list | tuple):
-            yield from _below(value, f"{prefix}{key}", key)
+        yield from _below(value, f"{prefix}{key}", key)
 
 
 def _below(value: object, path: str, key: str) -> Iterator[TooLong]:
