@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from slotcar.network.model import Device, Network
 from slotcar.planning.plan import InTheWay, Plan
 from slotcar.platforms import renderer_of
-from slotcar.platforms.model import Configuration
 from slotcar.registry import OF_PLACES
 from slotcar.rollout.looks import Look
 from slotcar.timebase import iso
 
 #: So many routers are named.
 NAMES_SHOWN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Awaited:
-    """What a router is to have from an instant on."""
-
-    at: datetime
-    configuration: Configuration
 
 
 def routers_of(plan: Plan, network: Network) -> tuple[str, ...]:
@@ -43,7 +33,7 @@ def looked_at(plan: Plan, network: Network, look_at: Callable[[Device], Look | N
     by_words: dict[tuple[str, str], InTheWay] = {}
     for name, look in read_ones.items():
         if look.configuration.foreign:
-            for one in _hindering(network.devices[name], look, _wanted(plan, name)):
+            for one in _hindering(network.devices[name], look, plan):
                 by_words.setdefault((one.device, one.words), one)
     ordered = sorted(by_words.values(), key=lambda one: (not one.certain, one.at, one.device))
     unread = tuple(name for name, look in looks.items() if look is None)
@@ -51,17 +41,12 @@ def looked_at(plan: Plan, network: Network, look_at: Callable[[Device], Look | N
     return replace(plan, in_the_way=tuple(ordered), not_looked_at=unread, looked_at=first_read)
 
 
-def _wanted(plan: Plan, name: str) -> Iterator[_Awaited]:
-    for boundary in plan.boundaries:
-        if name in boundary.after:
-            yield _Awaited(boundary.at, boundary.after[name])
-
-
-def _hindering(device: Device, look: Look, wanted: Iterator[_Awaited]) -> Iterator[InTheWay]:
+def _hindering(device: Device, look: Look, plan: Plan) -> Iterator[InTheWay]:
     renderer = renderer_of(device)
-    for one in wanted:
-        for hindrance in renderer.hindrances(look.configuration, one.configuration, device):
-            yield InTheWay(device.name, one.at, hindrance.words, hindrance.certain, look.read_at)
+    for boundary in plan.boundaries:
+        if device.name in boundary.after:
+            for one in renderer.hindrances(look.configuration, boundary.after[device.name], device):
+                yield InTheWay(device.name, boundary.at, one.words, one.certain, look.read_at)
 
 
 # -- in words ----------------------------------------------------------------------------------------------------------
