@@ -6,7 +6,7 @@ minutes where that leaves more, or where many parts are short.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from slotcar.admission.free import Free
@@ -37,13 +37,12 @@ def lasting(free: Free) -> Free:
     if short > MOST_SHORT:
         return rough
     parts = list(free.profile())
-    while any(map(_is_shorter_than(least_us), parts)):
-        changes = [
-            change
-            for number, part in enumerate(parts)
-            if _is_shorter_than(least_us)(part)
-            for change in (*_joined(parts, number), *_drawn_out(parts, number, least_us))
-        ]
+    while changes := [
+        change
+        for number, part in enumerate(parts)
+        if part.end_us - part.start_us < least_us
+        for change in (*_joined(parts, number), *_drawn_out(parts, number, least_us))
+    ]:
         _make(parts, min(changes))
     exact = Free.of(parts)
     return exact if exact.microbits >= rough.microbits else rough
@@ -63,10 +62,6 @@ def few(free: Free, most: int = MOST_STEPS) -> Free:
         ]
         _make(parts, min(changes))
     return Free.of(parts)
-
-
-def _is_shorter_than(least_us: int) -> Callable[[RateStep], bool]:
-    return lambda part: part.end_us - part.start_us < least_us
 
 
 def _at(part: RateStep, rate_bps: int) -> RateStep:
