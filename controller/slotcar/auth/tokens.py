@@ -179,7 +179,7 @@ class TokenStore:
     def caller(self, secret: str, now: datetime) -> Caller | None:
         """The caller that a token stands for; None for an unknown or expired token.
 
-        It is looked up by its digest, however many there are: what a guess has in common with one says nothing of a token.
+        The look-up by the digest is not in constant time: what its time could tell of a digest tells nothing of the token.
         """
         token = self._present().by_digest.get(digest(secret)) if len(secret) <= lengths.TOKEN else None
         if token is None or (token.expires_at is not None and token.expires_at <= now):

@@ -20,8 +20,10 @@ from sqlalchemy.pool import QueuePool
 
 from slotcar.ledger.errors import LedgerUnavailable
 
-#: Advisory locks: it serialises migrations of several controllers that start together; whoever pushes to devices has it.
-MIGRATION_LOCK, LEADER_KEY = 5_107_001, 5_107_002
+#: The advisory lock that serialises migrations of several controllers that start together.
+MIGRATION_LOCK = 5_107_001
+#: The advisory lock of whoever pushes to devices.
+LEADER_KEY = 5_107_002
 #: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
 #: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
 SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30

@@ -38,7 +38,6 @@ from slotcar.views.configurations import Boundary, DeviceDiff
 from slotcar.views.documents import path_document, refusal_document, reservation_document
 
 FORMAT = "slotcar-plan/3"
-#: The names of all files, where a plan is of several.
 #: What every plan has at its top, and no reservation file.
 _PLAN_KEY = "ledger_sequence"
 #: Of a plan that is read from a file.
