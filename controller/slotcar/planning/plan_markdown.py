@@ -129,9 +129,9 @@ def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int
         yield f"{plan.boundaries_left_out:,} more boundaries{how}"
 
 
-def _listed(title: str, what: str, said: Sequence[str], most_chars: int) -> tuple[list[str], list[str]]:
+def _listed(title: str, what: str, entries: Sequence[str], most_chars: int) -> tuple[list[str], list[str]]:
     """The parts that list sentences about the routers; and what was cut."""
-    lines = [printable(line) for line in said]
+    lines = [printable(line) for line in entries]
     shown = _first(lines, most_chars)
     parts = [f"**{title}**", _fenced("\n".join(shown), "text")] if shown else []
     left_out = len(lines) - len(shown)

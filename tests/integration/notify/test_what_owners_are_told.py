@@ -29,20 +29,23 @@ SECONDS = 0.2
 @contextlib.contextmanager
 def listening(greeting: bytes | None) -> Iterator[int]:
     """A port that is open and speaks no HTTP: it greets as SSH does, ends at once, or (None) says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as kept:
 
         def serve() -> None:
-            kept = []
             with contextlib.suppress(OSError):
                 while True:
-                    connection, _ = server.accept()
-                    kept.append(connection)
+                    connection = kept.enter_context(server.accept()[0])
                     if greeting is not None:
                         connection.sendall(greeting)
                         connection.close()
 
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from slotcar.timebase import iso
 from tests.integration.web.conftest import OPERATOR, Site
+from tests.support.patience import wait_for
 
 
 def test_the_tightest_resource_is_that_of_the_network_and_not_of_the_page(site: Site) -> None:
@@ -29,6 +30,8 @@ def test_a_cancelled_reservation_looks_it_on_its_page(site: Site) -> None:
     """Also one whose page was open meanwhile: it asks for its part again, and its buttons go."""
     entry = site.reserve("cms", start="now", duration="2 h")
     operator = site.signed_in("operator")
+    # A start is a whole second: the one of `now` has perhaps not come yet.
+    wait_for(lambda: datetime.now(UTC) >= entry.reservation.start, "its start")
     page = operator.get(f"/reservations/{entry.handle}").text
     assert 'class="now-line"' in page
     again = re.findall(r'hx-get="(/reservations/[^"]+/now\?seen=\d+)"', page)[0]
