@@ -52,7 +52,8 @@ def main(
         shown = Console(width=150)
     if other is not None:
         command = f"{' '.join(chosen or ())} --beside CHECKOUT".strip()
-        _run(BESIDE, command, partial(beside.measure, chosen or names(), other.resolve()), quick, progress, shown)
+        measure = partial(beside.measure, chosen or names(), other.resolve())
+        _run(f"{BESIDE}-{beside.commit_of(other)}", command, measure, quick, progress, shown)
     else:
         for name in chosen or names():
             _run(name, name, importlib.import_module(f"benchmarks.{name}").measure, quick, progress, shown)

@@ -33,7 +33,7 @@ def measure(names: Sequence[str], other: Path, quick: bool, say: Say) -> Iterato
         raise SystemExit(
             f"{other} is no checkout with an environment of its own: clone one there and run tools/setup.sh dev in it"
         )
-    peer = f"commit {_commit(other)}"
+    peer = f"commit {commit_of(other)}"
     for name in names:
         turns: dict[Path, list[dict[str, tuple[float, str]]]] = defaultdict(list)
         for turn in range(TURNS):
@@ -75,6 +75,14 @@ def _best(turns: Sequence[dict[str, tuple[float, str]]]) -> dict[str, tuple[floa
     return best
 
 
-def _commit(checkout: Path) -> str:
-    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+def commit_of(checkout: Path) -> str:
+    """Abbreviated, of what is checked out there.
+
+    Raises:
+        SystemExit: it is no checkout.
+    """
+    command = ["git", "-C", str(checkout), "rev-parse", "--short=8", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{checkout} is no checkout of this repository: {done.stderr.strip()}")
+    return done.stdout.strip()

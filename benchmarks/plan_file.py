@@ -26,7 +26,7 @@ from slotcar.settings import Settings
 from slotcar.timebase import Window
 from slotcar.vocabulary import Protocol, Service
 
-SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (1_000, 10_000)
+SIZES, QUICK_SIZES = (1_000, 4_000, 10_000, 100_000), (1_000, 4_000)
 CALLER = Caller("bench", Role.OPERATOR)
 T = TypeVar("T")
 
