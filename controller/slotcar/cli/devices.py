@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from slotcar.cli.rolling_back import RollbackDesk
     from slotcar.recovery.rollback import Goal, Rollback
     from slotcar.rollout.archive import Archive
+    from slotcar.rollout.holding import Removal
     from slotcar.rollout.model import PushResult, Wanted
     from slotcar.rollout.pusher import Pusher, Readings
 
@@ -208,7 +209,7 @@ def rollback(
     confirm(yes, f"Roll back {which} on {', '.join(names)}, and hold them {until_words(hold_until)}?")
     progress("rolling back")
 
-    def roll_back() -> Mapping[str, Sequence[str]]:
+    def roll_back() -> Mapping[str, Removal]:
         before = history_of(pusher.archive)
         with _finished_at_a_stop(), long_work_reported():
             pusher.roll_back(which, names)
@@ -291,7 +292,7 @@ def _roll_back(desk: RollbackDesk, pusher: Pusher, goal: Goal, yes: bool) -> Non
 def _push_back(desk: RollbackDesk, pusher: Pusher, rollback: Rollback, message: str) -> None:
     """What was shown and agreed to; a device that has changed since refuses it."""
 
-    def push() -> Mapping[str, Sequence[str]]:
+    def push() -> Mapping[str, Removal]:
         _push(pusher, rollback.wanted, rollback.readings)
         return rollback.removed
 

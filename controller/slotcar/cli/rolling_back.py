@@ -16,6 +16,7 @@ from slotcar.timebase import iso
 if TYPE_CHECKING:
     from slotcar.ledger import Ledger
     from slotcar.network.model import Network
+    from slotcar.rollout.holding import Removal
     from slotcar.settings import Settings
 
 
@@ -41,13 +42,11 @@ class RollbackDesk:
     network: Network
     until: datetime | None
 
-    def hold_and(
-        self, roll_back: Callable[[], Mapping[str, Sequence[str]]], names: Sequence[str], message: str
-    ) -> None:
+    def hold_and(self, roll_back: Callable[[], Mapping[str, Removal]], names: Sequence[str], message: str) -> None:
         """Holds these routers, rolls them back, and leaves them held.
 
         Args:
-            roll_back: gives the handles of the reservations that it took from each router. message: what was done.
+            roll_back: gives what it did on each router. message: what was done.
 
         Raises:
             NotPossible: a controller leads and does not answer; nothing was done. What `roll_back` raises.
@@ -60,7 +59,7 @@ class RollbackDesk:
 
             holder = held_routers_for(self.network, self.settings, ledger)
 
-            def recorded() -> Mapping[str, Sequence[str]]:
+            def recorded() -> Mapping[str, Removal]:
                 removed = roll_back()
                 holder.record_rolled_back(names, message, caller())
                 return removed
@@ -69,19 +68,18 @@ class RollbackDesk:
             holder.while_held(names, message, caller(), now(), self.until, recorded)
 
     def _without_ledger(
-        self, roll_back: Callable[[], Mapping[str, Sequence[str]]], names: Sequence[str], message: str
+        self, roll_back: Callable[[], Mapping[str, Removal]], names: Sequence[str], message: str
     ) -> None:
         """The controller that leads next with this state folder records both before it pushes anything."""
         from slotcar.rollout.archive import Archive
-        from slotcar.rollout.holding import HELD, Hold
-        from slotcar.rollout.unrecorded import keep_unrecorded
+        from slotcar.rollout.holding import Hold
+        from slotcar.rollout.unrecorded import keep_hold, keep_unrecorded
 
         removed, archive = roll_back(), Archive(self.settings.state_dir)
         details = {"by": "operator", "actor": actor(), "message": f"{message}, by {actor()}"}
         keep_unrecorded(archive, "push.rolled-back", names, now(), details)
         for name in names:
-            hold = Hold(name, message, actor(), now(), self.until, removed=tuple(removed.get(name, ())))
-            keep_unrecorded(archive, HELD, [name], now(), hold.details)
+            keep_hold(archive, Hold(name, message, actor(), now(), self.until), removed.get(name))
 
     @contextmanager
     def _ledger(self) -> Iterator[Ledger | None]:

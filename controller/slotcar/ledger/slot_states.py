@@ -22,7 +22,7 @@ ACTING = timedelta(seconds=60)
 FAMILY = "slot."
 #: The controller that leads read all devices: `except` had not what was wanted, or were not read; `later` got it then.
 CHECKED = "controller.checked"
-DEVICE_HELD = "device.held"
+DEVICE_HELD, DEVICE_RELEASED = "device.held", "device.released"
 #: Events of a device after which nobody knows what it has, until a slot's event says it again.
 _DOUBTS = {
     "device.drifted": "it was found changed by somebody else",
@@ -31,7 +31,7 @@ _DOUBTS = {
     "push.not-rolled-back": "a push to it failed, and could not be rolled back",
 }
 #: Of these the last one of a device counts.
-TELLING = (*_DOUBTS, DEVICE_HELD, "device.released", "push.verified")
+TELLING = (*_DOUBTS, DEVICE_HELD, DEVICE_RELEASED, "push.verified")
 
 
 class SlotState(StrEnum):
@@ -314,8 +314,8 @@ def _by_newer_event(of_record: DeviceSlot, handle: str, record: SlotRecord, reco
         or of_record.state not in (SlotState.IN_PLACE, SlotState.ARMED)
     ):
         return of_record
-    if event.kind == DEVICE_HELD and handle in event.details.get("removed", ()):
-        by = event.details.get("actor") if recorded.whole else "an operator"
+    if event.kind in (DEVICE_HELD, DEVICE_RELEASED) and handle in event.details.get("removed", ()):
+        by = event.details.get("actor") if recorded.whole and event.kind == DEVICE_HELD else "an operator"
         return DeviceSlot(of_record.device, SlotState.ROLLED_BACK, event.at, f"by {by}")
     if event.kind in _DOUBTS:
         return DeviceSlot(

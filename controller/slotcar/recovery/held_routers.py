@@ -17,7 +17,7 @@ from slotcar.policy.request_limits import require_future, require_reason
 from slotcar.policy.roles import Caller
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
+from slotcar.rollout.holding import HELD, RELEASED, Hold, Removal, holds_of, removed_of
 from slotcar.rollout.pusher import Pusher
 from slotcar.timebase import SYSTEM, Clocks
 from slotcar.views.devices import named_devices
@@ -59,7 +59,7 @@ class HeldRouters:
         named_devices(self.network, [device])
         revision = ""
 
-        def push_back() -> Mapping[str, Sequence[str]]:
+        def push_back() -> Mapping[str, Removal]:
             nonlocal revision
             pusher = self.pusher_for(self.ledger)
             rollback = plan_rollback(pusher, self.network, Goal(to, [device]), now)
@@ -76,12 +76,13 @@ class HeldRouters:
 
     def while_held(
         self, devices: Sequence[str], reason: str, caller: Caller, now: datetime, until: datetime | None,
-        roll_back: Callable[[], Mapping[str, Sequence[str]]],
+        roll_back: Callable[[], Mapping[str, Removal]],
     ) -> None:  # fmt: skip
-        """Holds the devices, rolls them back, and leaves them held: until they are released, or until `until`.
+        """Holds the devices, rolls them back, and leaves them held: until they are released, or until `until`. What
+        earlier rollbacks took from them stays with the hold.
 
         Args:
-            roll_back: gives the handles of the reservations that it took from each device.
+            roll_back: gives what it did on each device.
 
         Raises:
             NotAllowed. InvalidInput: `until` is past. NotPossible: whoever leads does not answer, and nothing was done.
@@ -89,8 +90,8 @@ class HeldRouters:
         """
         roles.require_operator(caller, "roll a router back")
         require_future(until, now)
-        before = holds_of(self.ledger, now, devices)
-        holds = {name: Hold(name, reason, caller.name, now, until) for name in devices}
+        before, earlier = holds_of(self.ledger, now, devices), removed_of(self.ledger, devices)
+        holds = {name: Hold(name, reason, caller.name, now, until, removed=earlier.get(name, ())) for name in devices}
         for name, hold in holds.items():
             self._record(HELD, hold.details, name)
         ours = holds | holds_of(self.ledger, now, devices)
@@ -98,13 +99,14 @@ class HeldRouters:
             with self._left_alone(devices, caller, now):
                 removed = roll_back()
         except BaseException:
-            failed = {"actor": caller.name, "message": "the rollback failed"}
-            for name in devices:
-                kind, details = (HELD, before[name].details) if name in before else (RELEASED, failed)
+            for name, hold in holds.items():
+                failed = RELEASED, hold.released_by(caller.name, "the rollback failed")
+                kind, details = (HELD, before[name].details) if name in before else failed
                 self._record_after(ours[name], kind, details)
             raise
         for name, hold in holds.items():  # it is what was last said of the router
-            self._record(HELD, replace(hold, removed=tuple(removed.get(name, ()))).details, name)
+            lacks = removed.get(name, Removal()).after(hold.removed)
+            self._record(HELD, replace(hold, removed=lacks).details, name)
 
     def record_rolled_back(self, devices: Sequence[str], message: str, caller: Caller) -> None:
         for device in devices:
@@ -124,7 +126,7 @@ class HeldRouters:
         self, device: str, caller: Caller, now: datetime, until: datetime | None = None, reason: str = ""
     ) -> Hold:
         """Holds a router as it is: whoever leads leaves it alone from its next turn on, until it is released or `until`.
-        A hold that it has already is replaced.
+        A hold that it has already is replaced; what rollbacks took from the router stays with the new one.
 
         Raises:
             NotAllowed. NoSuchDevice. InvalidInput: `until` is past, or the reason is not one line.
@@ -133,7 +135,8 @@ class HeldRouters:
         require_reason(reason)
         named_devices(self.network, [device])
         require_future(until, now)
-        hold = Hold(device, reason, caller.name, now, until)
+        earlier = removed_of(self.ledger, [device]).get(device, ())
+        hold = Hold(device, reason, caller.name, now, until, removed=earlier)
         self._record(HELD, hold.details, device)
         return hold
 
@@ -148,7 +151,7 @@ class HeldRouters:
         hold = holds_of(self.ledger, now, [device]).get(device)
         if hold is None:
             raise NotPossible(f"{device} is not held")
-        if not self._record_after(hold, RELEASED, {"actor": caller.name}):
+        if not self._record_after(hold, RELEASED, hold.released_by(caller.name)):
             raise NotPossible(f"{device} was released or held anew by somebody else meanwhile; look at it again")
         return hold
 

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import DeviceFolder, FolderUnreadable
+from slotcar.rollout.holding import Removal
 from slotcar.rollout.model import ConfiguredReservation
 
 #: A revision, or a look, and the reservations by handle that its router was configured for after it.
@@ -67,6 +68,13 @@ class History:
         raise NotPossible(
             f"no push that the archive keeps configured a reservation {which}; {_near(which, latest, handles)}"
         )
+
+    def as_last_known(self, carried: Iterable[ConfiguredReservation]) -> tuple[str, ...]:
+        """The handles of those that have the last form that is known of them."""
+        versions: dict[str, int] = {}
+        for _, one in self._by_revision():
+            versions[one.handle] = max(one.version, versions.get(one.handle, 0))
+        return tuple(sorted(one.handle for one in carried if one.version >= versions.get(one.handle, 0)))
 
     def _by_revision(self) -> Iterator[tuple[tuple[str, str], ConfiguredReservation]]:
         """Every reservation at every revision; keys sort by time."""
@@ -156,8 +164,8 @@ def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[Configur
     return tuple(sorted(handle for handle, one in now.items() if (handle, one.version) not in kept))
 
 
-def taken_with(archive: Archive, revision: str, before: History, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """By router, the handles of what it lost when this revision was taken back, also where that is done a second time.
+def taken_with(archive: Archive, revision: str, before: History, names: Iterable[str]) -> dict[str, Removal]:
+    """By router, what it lost when this revision was taken back, also where that is done a second time.
 
     Args:
         before: as it was until then.
@@ -166,12 +174,12 @@ def taken_with(archive: Archive, revision: str, before: History, names: Iterable
         InvalidInput: a file of the archive cannot be read.
     """
     whole, after = archive.reservations_of(revision), history_of(archive)
-    return {
-        name: taken_from(
-            {one.handle: one for one in whole.get(name, ())} | dict(before.now(name)), after.now(name).values()
-        )
-        for name in names
-    }
+    removals = {}
+    for name in names:
+        carried = after.now(name).values()
+        taken = taken_from({one.handle: one for one in whole.get(name, ())} | dict(before.now(name)), carried)
+        removals[name] = Removal(taken, after.as_last_known(carried))
+    return removals
 
 
 def consequences(

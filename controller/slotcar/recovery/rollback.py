@@ -14,6 +14,7 @@ from slotcar.reservation import parse_time
 from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.device_folder import AFTER, BEFORE
 from slotcar.rollout.forms import Forms
+from slotcar.rollout.holding import Removal
 from slotcar.rollout.model import ConfiguredReservation, Failure, Outlook, Program, Wanted, still_open
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings
@@ -58,7 +59,7 @@ class Rollback:
         consequences: what becomes of other reservations on the routers that change.
         notes: slots that stay out because they have ended, and slots that nothing ends on their routers.
         until: when the first slot ends that this leaves open: from then on it is not right any more.
-        removed: by router, the handles of the reservations that this takes from it, or changes on it.
+        removed: by router, what this takes from it, and leaves on it.
     """
 
     diffs: tuple[DeviceDiff, ...]
@@ -68,7 +69,7 @@ class Rollback:
     consequences: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     until: datetime | None = None
-    removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: Mapping[str, Removal] = field(default_factory=dict)
 
     def must_be_of_now(self, now: datetime) -> None:
         """
@@ -122,8 +123,12 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     notes = (*archived.left_out(wanted), *_unended(network, wanted), *archived.earlier(wanted))
     return Rollback(
         diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None),
-        {name: taken_from(carried, wanted[name].reservations) for name, carried in now_by_device.items()},
+        {name: _removal(history, carried, wanted[name]) for name, carried in now_by_device.items()},
     )  # fmt: skip
+
+
+def _removal(history: History, carried: Mapping[str, ConfiguredReservation], wanted: Wanted) -> Removal:
+    return Removal(taken_from(carried, wanted.reservations), history.as_last_known(wanted.reservations))
 
 
 def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:

@@ -17,9 +17,26 @@ from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
 from slotcar.timebase import iso
 
-HELD, RELEASED = "device.held", "device.released"
+HELD, RELEASED, PUSHED = "device.held", "device.released", "push.verified"
 #: So many events of this kind are read at once.
 MOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What one rollback did on a router.
+
+    Attributes:
+        taken: handles of the reservations that it took from it, or changed on it.
+        carried: handles of those that it carries afterwards, in the last form that is known of them.
+    """
+
+    taken: Collection[str] = ()
+    carried: Collection[str] = ()
+
+    def after(self, earlier: Collection[str]) -> tuple[str, ...]:
+        """What it lacks after this rollback, and `earlier` ones."""
+        return tuple(sorted({*earlier, *self.taken} - {*self.carried}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +45,7 @@ class Hold:
     reason: in words; may be empty. actor: who holds it.
     since: when it was recorded. until: when the leading controller ends it; None where only an operator does.
     number: of its event; 0 before it is recorded.
-    removed: handles of the reservations that a rollback has taken from it, or changed on it.
+    removed: handles of the reservations that rollbacks have taken from it, or changed on it, since it was last pushed to.
     """
 
     device: str
@@ -57,6 +74,11 @@ class Hold:
         }
         return {key: value for key, value in details_or_empty.items() if value}
 
+    def released_by(self, actor: str, message: str = "") -> dict[str, Any]:
+        """The details of the event that ends it. Until the next push the router lacks what was taken from it."""
+        details_or_empty: dict[str, Any] = {"actor": actor, "message": message, "removed": list(self.removed)}
+        return {key: value for key, value in details_or_empty.items() if value}
+
     def over(self, now: datetime) -> bool:
         return self.until is not None and self.until <= now
 
@@ -69,6 +91,17 @@ def holds_of(ledger: Ledger, now: datetime, devices: Collection[str] | None = No
 def held_devices(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, str]:
     """The held devices among these, each with the reason in words."""
     return {name: one.words for name, one in holds_of(ledger, now, devices).items()}
+
+
+def removed_of(ledger: Ledger, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """What rollbacks have taken from each of these devices, by its last hold: also where that is over or was released,
+    until somebody pushes to the device."""
+    pushed = {one.device: one.sequence for one in ledger.summaries.latest_of_devices((PUSHED,), devices)}
+    return {
+        event.device: tuple(event.details.get("removed", ()))
+        for event in ledger.summaries.latest_of_devices((HELD, RELEASED), devices)
+        if event.device and (event.kind == HELD or event.sequence > pushed.get(event.device, 0))
+    }
 
 
 def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[str, Hold]:
@@ -133,6 +166,6 @@ class Holds:
 
     def _ended(self, hold: Hold, now: datetime) -> bool:
         """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""
-        details = {"actor": "controller", "message": f"held until {iso(hold.until or now)}"}
+        details = hold.released_by("controller", f"held until {iso(hold.until or now)}")
         kinds = frozenset((HELD, RELEASED))
         return self.ledger.append(AppendIfLast(now, RELEASED, hold.device, details, hold.number, kinds))

@@ -1,4 +1,7 @@
-"""Events that were to be recorded while no ledger was asked: kept beside the archive until a controller leads again."""
+"""Events that were to be recorded while no ledger was asked: kept beside the archive until a controller leads again.
+
+A kept hold has `taken` and `carried` of its rollback, for only the ledger knows what earlier ones took from the device.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import structlog
 
 from slotcar.ledger import Ledger
 from slotcar.rollout.archive import STAMP, Archive, writing
+from slotcar.rollout.holding import HELD, Hold, Removal, removed_of
 
 log = structlog.get_logger(__name__)
 
@@ -24,12 +28,24 @@ def keep_unrecorded(
         InvalidInput: the folder cannot be written.
     """
     for device in devices:
-        file = archive.unrecorded / f"{at.astimezone(UTC):{STAMP}}-{device}.json"
+        already = len(list(archive.unrecorded.glob("*.json")))
+        file = archive.unrecorded / f"{at.astimezone(UTC):{STAMP}}-{already:06}-{device}.json"
         part = file.with_suffix(".part")
         event = {"kind": kind, "at": at.astimezone(UTC).isoformat(), "device": device, "details": dict(details)}
         with writing(file):
             part.write_text(json.dumps(event), encoding="utf-8")
             part.replace(file)
+
+
+def keep_hold(archive: Archive, hold: Hold, removal: Removal | None) -> None:
+    """Keeps the hold of a device that was rolled back; None of one on which nothing is known to have changed.
+
+    Raises:
+        InvalidInput: the folder cannot be written.
+    """
+    removal = removal or Removal()
+    of_rollback = {"taken": list(removal.taken), "carried": list(removal.carried)}
+    keep_unrecorded(archive, HELD, [hold.device], hold.since, hold.details | of_rollback)
 
 
 def record_kept(archive: Archive, ledger: Ledger) -> None:
@@ -47,5 +63,9 @@ def record_kept(archive: Archive, ledger: Ledger) -> None:
             log.warning("what was done without the ledger cannot be read", file=str(file), error=str(error))
             file.rename(file.with_suffix(".unreadable"))
             continue
+        if kind == HELD:
+            removal = Removal(details.pop("taken", ()), details.pop("carried", ()))
+            earlier = removed_of(ledger, [device]).get(device, ())
+            details["removed"] = removal.after({*earlier, *details.get("removed", ())})
         ledger.append_event(kind, at, device=device, details=details)
         file.unlink()

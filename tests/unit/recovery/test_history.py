@@ -15,6 +15,7 @@ from slotcar.problems import InvalidInput
 from slotcar.recovery.history import Before, consequences, history_of, taken_with
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import RESERVATIONS
+from slotcar.rollout.holding import Removal
 from slotcar.rollout.model import ConfiguredReservation, Revision
 from slotcar.rollout.wanted import wanted_for
 from tests.support.networks import line_network
@@ -143,8 +144,19 @@ def test_what_is_taken_back_twice_was_taken_both_times(tmp_path: Path) -> None:
         part = replace(NOTHING_RESERVED.devices[FIRST], reservations=(ATLAS,))
         at = T0 + timedelta(minutes=minute)
         archive.keep_rollback(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-00000000", at, {FIRST: part}), known[1])
-        assert taken_with(archive, known[1], before, [FIRST]) == {FIRST: ("r-cms",)}
+        assert taken_with(archive, known[1], before, [FIRST]) == {FIRST: Removal(("r-cms",), ("r-atlas",))}
         before = history_of(archive)
+
+
+def test_what_comes_back_in_an_earlier_form_is_not_as_it_was_last_known(tmp_path: Path) -> None:
+    """A rollback that brings it back so leaves its hold saying that it was taken."""
+    later = replace(CMS, version=2)
+    archive, _ = archive_of(tmp_path, {FIRST: (ATLAS, CMS)}, {FIRST: (ATLAS, later)}, {FIRST: (ATLAS,)})
+    history = history_of(archive)
+    assert history.as_last_known((ATLAS, CMS)) == ("r-atlas",)
+    assert history.as_last_known((ATLAS, later)) == ("r-atlas", "r-cms")
+    assert Removal((), history.as_last_known((ATLAS, CMS))).after(("r-cms",)) == ("r-cms",)
+    assert Removal((), history.as_last_known((ATLAS, later))).after(("r-cms",)) == ()
 
 
 def test_a_push_after_the_look_counts_and_not_the_look(tmp_path: Path) -> None:
