@@ -23,7 +23,7 @@ from pathlib import Path
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, RefusedPart
-from slotcar.private_files import close_state_folder, make_private_folder
+from slotcar.private_files import close_state_folder
 from slotcar.problems import InvalidInput, Problem
 from slotcar.rollout import staging
 from slotcar.rollout.device_folder import (
@@ -40,6 +40,7 @@ from slotcar.rollout.device_folder import (
 from slotcar.rollout.looks import LAST_LOOK
 from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, NotKept, Program, Revision, Wanted
 from slotcar.rollout.slot_ends import ends_to_come, file_at
+from slotcar.rollout.writing import writing
 
 REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED = "revisions", "known-good", "reading", "unrecorded"
 TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
@@ -102,6 +103,11 @@ class Archive:
     def device_folder(self, revision: str, device: str) -> DeviceFolder:
         return DeviceFolder(self.folder(revision) / device)
 
+    def _last(self, device: str) -> DeviceFolder | None:
+        """Of the device's last revision."""
+        folders = (self.device_folder(one, device) for one in reversed(self.revisions()))
+        return next((one for one in folders if one.has(DEVICE)), None)
+
     def _good(self, device: str) -> DeviceFolder:
         return DeviceFolder(self.known_good / device)
 
@@ -121,7 +127,13 @@ class Archive:
         after = tuple(one.lines for one in part.ends.configurations)
         before = part.change.before.lines
         nothing_reserved = after[-1] if after else part.change.after.lines
-        coming = SlotEnds() if before in ((), nothing_reserved) else ends_to_come(self._good(folder.name), before)
+        coming: SlotEnds | None = SlotEnds()
+        if before not in ((), nothing_reserved):
+            coming = ends_to_come(self._good(folder.name), before)
+            if coming is None and (
+                last := self._last(folder.name)
+            ):  # a rollback's revision: that is never kept as good
+                coming = ends_to_come(last, before)
         instants = tuple(instant.timestamp() for instant in part.ends.instants)
         folder.write_ends({AFTER: SlotEnds(instants, after), BEFORE: coming})
 
@@ -326,6 +338,14 @@ class Archive:
         except FolderUnreadable:
             return ()
 
+    def reservations_last(self, device: str) -> tuple[ConfiguredReservation, ...]:
+        """As `reservations_now`, also after a rollback, which is not kept as good."""
+        last, good = self._last(device), self._good(device)
+        with contextlib.suppress(FolderUnreadable):
+            if last is not None and last.path.parent.name >= good.program().revision:
+                return last.reservations()
+        return self.reservations_now(device)
+
     def reservations_of(self, revision: str) -> dict[str, tuple[ConfiguredReservation, ...]]:
         """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 
@@ -368,28 +388,3 @@ def _all_done() -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise NotKept(error.problems) from error
-
-
-class writing:  # noqa: N801 - a context manager that reads like a statement
-    """Turns what the disk refuses into a sentence."""
-
-    def __init__(
-        self, folder: Path, hint: str = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
-    ) -> None:
-        self._folder, self._hint = folder, hint
-
-    def __enter__(self) -> None:
-        try:
-            make_private_folder(self._folder.parent)
-        except OSError as error:
-            raise self._sentence(error) from error
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise self._sentence(error) from error
-
-    def _sentence(self, error: OSError) -> InvalidInput:
-        why = os.strerror(error.errno) if error.errno else str(error)
-        # The folder that it is in: the name of the next one would be another, and the same trouble an event of its own.
-        where = str(self._folder.parent)
-        return InvalidInput([Problem(where, 0, "", f"cannot be written: {why.lower()}", "", self._hint)])

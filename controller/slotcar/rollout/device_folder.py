@@ -22,6 +22,7 @@ line of configuration a line:
 | `reading.json` | the device's answers to commands.json |
 | `compared.json` | when the reading began that the push was compared by |
 | `refused.json` | what the device then had not done of its configuration, such as a bind to a process that is gone |
+| `restored-from.txt` | what the device had when it was last given before.txt or after.txt again |
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from slotcar.texts import lines_of
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
 PROGRAM, REPLACED, ENDS = "program.json", "before.json", "ends.json"
-COMPARED, REFUSED = "compared.json", "refused.json"
+COMPARED, REFUSED, RESTORED_FROM = "compared.json", "refused.json", "restored-from.txt"
 CLOCK, READING, APPLETS_BEFORE, STAGE_SCRIPT = "clock.json", "reading.json", "armed-before.json", "stage.sh"
 T = TypeVar("T")
 _REVISION_PREFIX = "rev-"
@@ -200,6 +201,12 @@ class DeviceFolder:
 
     def write_refused(self, refused: Sequence[RefusedPart]) -> None:
         self._write(REFUSED, json.dumps([asdict(one) for one in refused]))
+
+    def write_restored_from(self, lines: Iterable[str]) -> None:
+        self._write(RESTORED_FROM, text_of(lines))
+
+    def forget_restored_from(self) -> None:
+        (self.path / RESTORED_FROM).unlink(missing_ok=True)
 
     def write_clock(self, ahead_us: int | None) -> None:
         """Writes how far the device's clock is ahead; None where the device does not say."""

@@ -14,7 +14,7 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.rows import path_from_row, path_to_row
 from slotcar.reservation.model import Reservation, Slot
-from slotcar.rollout.archive import writing
+from slotcar.rollout.writing import writing
 
 FORMS = "forms"
 

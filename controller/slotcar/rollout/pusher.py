@@ -17,7 +17,7 @@ from slotcar.platforms.model import Configuration, Unreadable
 from slotcar.registry import OF_PLACES, TransportKind, facts_of
 from slotcar.rollout import probing, staging
 from slotcar.rollout.archive import STAMP, Archive, revision_id
-from slotcar.rollout.device_folder import BEFORE, READING, DeviceFolder, FolderUnreadable
+from slotcar.rollout.device_folder import AFTER, BEFORE, READING, RESTORED_FROM, DeviceFolder, FolderUnreadable
 from slotcar.rollout.fanout import SERVED
 from slotcar.rollout.linux.scripts import fence_word
 from slotcar.rollout.looks import Looks
@@ -250,7 +250,7 @@ class Pusher:
                 rolled_back=False,
                 revision=revision,
             )
-        reservations_before = {name: self.archive.reservations_now(name) for name in chosen}
+        reservations_before = {name: self.archive.reservations_last(name) for name in chosen}
         archived = self._keep_rollback(revision, {name: devices[name] for name in chosen})
         for name in chosen:
             reservations = reservations_of_push(
@@ -265,7 +265,10 @@ class Pusher:
         parts = {}
         for name, device in devices.items():
             mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
-            configuration_before = self.archive.configuration(mine[-1], device)
+            # Not what the archive thinks: the emergency playbook tells it nothing.
+            compared = self.archive.device_folder(revision, name).has(RESTORED_FROM)
+            where = (revision, device, RESTORED_FROM) if compared else (mine[-1], device, AFTER)
+            configuration_before = self.archive.configuration(*where)
             has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
             earlier = [one for one in mine if one < revision]
             whole = self.archive.configuration(revision, device, BEFORE)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from slotcar.problems import SlotcarError
 from slotcar.rollout import staging
 from slotcar.rollout.comparison import compare, left_in_words
-from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
+from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, RESTORED_FROM, UNDO, DeviceFolder, after_steps
 from slotcar.rollout.model import STALE
 from slotcar.rollout.play_clock import monotonic_s, now_s
 from slotcar.rollout.transport import DeviceError, Order, Transport
@@ -220,6 +220,9 @@ async def restore(transport: Transport, order: Order) -> Outcome:
     Raises:
         EndsUnknown: see `file_at`. DeviceError: the device refused it, or does not have it afterwards.
     """
+    if not order.only_look:
+        with suppress(OSError):
+            order.folder.forget_restored_from()
     for _ in range(TRIES - 1 if transport.checks_itself else 0):
         # It may take a step of its program between the reading and the change: then the change is another.
         with suppress(DeviceError):
@@ -245,6 +248,9 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
     outcome = Outcome(disarmed or not comparison.equal, comparison.before, comparison.after)
     if order.only_look:
         return outcome
+    if not folder.has(RESTORED_FROM):  # a second try finds what the first one left
+        with suppress(OSError):  # it is for the archive, and the device is restored all the same
+            folder.write_restored_from(comparison.running.lines)
     outcome.began = now_s()
     try:
         await transport.change(comparison.apply)

@@ -13,8 +13,9 @@ from typing import Any
 import structlog
 
 from slotcar.ledger import Ledger
-from slotcar.rollout.archive import STAMP, Archive, writing
+from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.holding import HELD, Hold, Removal, removed_of
+from slotcar.rollout.writing import writing
 
 log = structlog.get_logger(__name__)
 

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +53,56 @@ def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None
     world.pusher.roll_back(archive.revisions()[-1])
     assert world.running() == with_flow
     assert list(history_of(archive).now(FIRST)) == [one.handle]
+
+
+def other_flow(one: Entry, port: int) -> Entry:
+    more = {"name": f"n{port}", "destination": one.reservation.destination.model_copy(update={"port": port})}
+    return replace(one, handle=f"r-{port}", number=port, reservation=one.reservation.model_copy(update=more))
+
+
+@pytest.mark.slow
+def test_rollbacks_after_each_other_can_be_rolled_back_each(garnet: Garnet) -> None:
+    """Each gives back what the router had before it; also where no push that is known good had that."""
+    world, archive = garnet.world, garnet.world.pusher.archive
+    recorded: list[Mapping[str, Any]] = []
+    pusher = replace(world.pusher, record=lambda kind, device, details: recorded.append(details))
+    (one,) = flow_of(world)
+    two, three = other_flow(one, 5002), other_flow(one, 5003)
+    with_flows = [garnet.base]
+    for flows in ((one,), (one, two), (one, two, three)):
+        world.push(flows)
+        with_flows.append(world.running())
+    pushed = archive.revisions()[-3:]
+    for left, revision in reversed([*enumerate(pushed)]):
+        recorded.clear()
+        pusher.roll_back(revision)
+        assert world.running() == with_flows[left]
+        assert [len(each["reservations"]["ending"]) for each in recorded] == [1, 1], "and not what earlier ones took"
+    rollbacks = archive.revisions()[-3:]
+    for left, revision in zip((1, 2, 3), reversed(rollbacks), strict=True):
+        pusher.roll_back(revision)
+        assert world.running() == with_flows[left]
+
+
+@pytest.mark.slow
+def test_a_rollback_after_the_emergency_playbook_can_be_rolled_back(garnet: Garnet) -> None:
+    """The archive does not know what the playbook did: by it the routers would get the last push again."""
+    world, archive = garnet.world, garnet.world.pusher.archive
+    (one,) = flow_of(world)
+    for flows in ((one,), (one, other_flow(one, 5002))):
+        world.push(flows)
+    pushed = archive.revisions()[-1]
+    emergency(world, "before")
+    with_one = world.running()
+    for revision in (pushed, None):
+        world.pusher.roll_back(revision or archive.revisions()[-1])
+        assert world.running() == with_one
+    emergency(world, "unmanaged")
+    unmanaged = world.running()
+    world.pusher.roll_back(pushed)
+    assert world.running() == with_one != unmanaged
+    world.pusher.roll_back(archive.revisions()[-1])
+    assert world.running() == unmanaged
 
 
 @pytest.fixture
