@@ -32,6 +32,7 @@ EXAMPLES: Mapping[SlotState, tuple[timedelta, str]] = {
     SlotState.WITHHELD: (timedelta(minutes=10), "r3: it takes no push"),
     SlotState.FAILED: (timedelta(minutes=10), "r3: it takes no push"),
     SlotState.ROLLED_BACK: (timedelta(minutes=10), "r3: by an operator"),
+    SlotState.ENDING: (timedelta(minutes=10), "r3: in place until it is taken away"),
     SlotState.ENDED: (timedelta(hours=1, minutes=5), ""),
     SlotState.UNKNOWN: (timedelta(minutes=30), "r3: no controller has read it since"),
 }
@@ -42,6 +43,7 @@ MEANS = {
     SlotState.WITHHELD: "kept from its devices because one of them is not ready, or is held",
     SlotState.FAILED: "a device took no push, and the others have it (`if_unready: degrade`) or wait",
     SlotState.ROLLED_BACK: "an operator took it from a device, which is held",
+    SlotState.ENDING: "it was read back before it was cancelled or its end came, and is being taken away",
     SlotState.ENDED: "its devices were read back and do not have it any more",
     SlotState.UNKNOWN: "nobody has read its devices since",
 }
@@ -56,6 +58,8 @@ faces' own code, for a slot from 22:00 to 23:00 on 1 March 2027; a test asks eac
 - A slot's state is that of the device that is furthest from what was promised. Each device's own stands beside it.
 - `since` of `in-place` is when the devices were last read back: at its start, and at each check since
   (`SLOTCAR_CHECK_INTERVAL`). Where no controller has read them for two checks and a minute, it is `unknown` since then.
+- `ending` is what was `in-place` when it was cancelled, until its devices were read again or two checks and a minute have
+  passed since they were; or when its end came, for a minute. What was armed is `ending` too, cancelled before its start.
 - `why` says by what and by whom. Owners are told the device, and that an operator holds it; operators and auditors also a
   device's own words, and who holds it until when.
 - A member of a group that is no flow (cores, disks, a third party's resource) has its host or server as device.
@@ -80,8 +84,9 @@ def example(state: SlotState) -> tuple[Entry, datetime]:
     )  # fmt: skip
     after, why = EXAMPLES[state]
     since = None if state is SlotState.PLANNED else min(START + after, WINDOW.end) - timedelta(minutes=5)
-    ledger_state = State.ENDED if state is SlotState.ENDED else State.COMMITTED
-    entry = Entry("r-1", 1, ledger_state, 1, reservation, (), (), START - timedelta(days=1), WINDOW.end)
+    ledger_state = {SlotState.ENDED: State.ENDED, SlotState.ENDING: State.CANCELLED}.get(state, State.COMMITTED)
+    changed_at = min(START + after, WINDOW.end)
+    entry = Entry("r-1", 1, ledger_state, 1, reservation, (), (), START - timedelta(days=1), changed_at)
     return replace(entry, slot=SlotNow(1, 1, WINDOW, state, since, why)), START + after
 
 
@@ -104,7 +109,8 @@ def page() -> str:
     lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for state in SlotState:
         api, *others = (f"`{cell}`" if number < 1 else cell for number, cell in enumerate(faces(*example(state))))
-        cells = (state.words, MEANS[state], api, *others, f"`{FAMILY}{state.value}`")
+        event = "none, for nobody read it" if state is SlotState.ENDING else f"`{FAMILY}{state.value}`"
+        cells = (state.words, MEANS[state], api, *others, event)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -101,7 +101,7 @@ class DeviceSlot(TypedDict):
 class SlotNow(TypedDict):
     """The slot that is open, else the next one, else the last: what was verified of it.
 
-    `state`: planned, armed, in-place, withheld, failed, rolled-back, ended or unknown.
+    `state`: planned, armed, in-place, withheld, failed, rolled-back, ending, ended or unknown.
     """
 
     number: int

@@ -102,7 +102,7 @@ class DeviceSlotOut(Answer):
 
     device: str
     state: SlotState
-    since: datetime | None = Field(description="since when; of `in-place` when it was last read back")
+    since: datetime | None = Field(description="since when; of `in-place` and `ending` when it was last read back")
     why: str = Field(description="by what and by whom, where it is not as it should be")
 
 
@@ -111,13 +111,14 @@ class SlotNowOut(WindowOut):
 
     `planned`: nothing is there yet. `armed`: its devices will begin it by themselves. `in-place`: read back. `withheld`:
     kept back because a device of the path is not ready, or held. `failed`: a device took no push. `rolled-back`: by an
-    operator. `ended`: seen to be gone. `unknown`: nobody has read its devices since.
+    operator. `ending`: read back before it was cancelled or its end came, and being taken away. `ended`: seen to be gone.
+    `unknown`: nobody has read its devices since.
     """
 
     number: int = Field(description="counted from 1")
     of: int = Field(description="of so many slots")
     state: SlotState = Field(description="of the device that is furthest from what was promised")
-    since: datetime | None = Field(description="since when; of `in-place` when it was last read back")
+    since: datetime | None = Field(description="since when; of `in-place` and `ending` when it was last read back")
     why: str = Field(description="by what and by whom, where it is not as it should be")
     devices: list[DeviceSlotOut]
 

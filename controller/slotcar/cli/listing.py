@@ -80,7 +80,8 @@ def slot_lines(entry: Entry) -> list[str]:
     slot = entry.slot
     if slot is None:
         return []
-    verified = f", read back {_second(slot.since)}" if slot.state is SlotState.IN_PLACE and slot.since else ""
+    read_back = slot.state in (SlotState.IN_PLACE, SlotState.ENDING) and slot.since
+    verified = f", read back {_second(slot.since)}" if read_back else ""
     which = f"{slot.number} of {slot.of}, {iso(slot.window.start)} to {iso(slot.window.end)}: " if slot.of > 1 else ""
     lines = [f"slot     {which}{slot.words}{verified}"]
     if len({(one.state, one.why) for one in slot.devices}) > 1:

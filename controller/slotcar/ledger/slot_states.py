@@ -39,7 +39,8 @@ class SlotState(StrEnum):
 
     `planned`: nothing yet. `armed`: they will begin it by themselves, or have nothing to do for it. `in-place`: read back.
     `withheld`: kept from it because another device is not ready, or held. `failed`: it took no push. `rolled-back`: an
-    operator took it away. `ended`: seen to be gone. `unknown`: nobody has verified it since.
+    operator took it away. `ending`: verified before it was cancelled or its end came, and not seen to be gone yet. `ended`:
+    seen to be gone. `unknown`: nobody has verified it since.
     """
 
     PLANNED = "planned"
@@ -48,6 +49,7 @@ class SlotState(StrEnum):
     WITHHELD = "withheld"
     FAILED = "failed"
     ROLLED_BACK = "rolled-back"
+    ENDING = "ending"
     ENDED = "ended"
     UNKNOWN = "unknown"
 
@@ -59,7 +61,7 @@ class SlotState(StrEnum):
 #: Of a slot's devices the first of these that one of them has is the slot's.
 _WORST_FIRST = (
     SlotState.ROLLED_BACK, SlotState.WITHHELD, SlotState.FAILED, SlotState.UNKNOWN, SlotState.PLANNED, SlotState.ARMED,
-    SlotState.IN_PLACE, SlotState.ENDED,
+    SlotState.ENDING, SlotState.IN_PLACE, SlotState.ENDED,
 )  # fmt: skip
 
 
@@ -160,7 +162,7 @@ class SlotNow:
 
     Attributes:
         number, of: which slot, counted from 1, of how many.
-        since: since when; of `in-place` when it was last verified, of `unknown` since when nobody has.
+        since: since when; of `in-place` and `ending` when it was last verified, of `unknown` since when nobody has.
         why: by what and by whom, in words; empty where all is as it should be.
     """
 
@@ -267,9 +269,10 @@ def _device(
     if record is None or not record.is_of(entry, window):
         return _unrecorded(name, entry, window, over, record, now)
     of_record = DeviceSlot(name, record.devices[name], record.at, _say(name, record.why.get(name, ""), recorded))
-    if over is not None:
-        return _after_its_end(of_record, over)
     of_record = _by_newer_event(of_record, entry.handle, record, recorded)
+    if over is not None:
+        ending = _ending(of_record, window, over, record, recorded, now)
+        return ending or _after_its_end(of_record, over)
     if of_record.state is SlotState.ARMED and window.start <= now:
         if now < window.start + ACTING:
             return of_record
@@ -292,6 +295,18 @@ def _unrecorded(
     since = max(window.start, entry.changed_at)
     changed = " as it is since its last change" if record is not None and record.window == window else ""
     return DeviceSlot(name, SlotState.UNKNOWN, since, f"nobody has seen it there{changed}")
+
+
+def _ending(
+    of_record: DeviceSlot, window: Window, over: datetime, record: SlotRecord, recorded: Recorded, now: datetime
+) -> DeviceSlot | None:
+    """What is being taken away. None where nobody knows that it was there, or too long has nobody seen what came of it."""
+    if of_record.state is SlotState.ARMED and now < window.start:
+        return DeviceSlot(of_record.device, SlotState.ENDING, of_record.since, "armed until it is taken away")
+    verified = of_record.state is SlotState.IN_PLACE and _while_verified(of_record, record, recorded, now)
+    if not verified or verified.state is not SlotState.IN_PLACE or window.end + ACTING <= now:
+        return None
+    return replace(verified, state=SlotState.ENDING, why="in place until it is taken away")
 
 
 def _after_its_end(of_record: DeviceSlot, over: datetime) -> DeviceSlot:

@@ -239,7 +239,7 @@ def _states(one: _Gathered, at: datetime) -> Iterator[StateAtBoundary]:
         slot = entry.slot
         if slot is None or at != (slot.window.start if what == "starting" else slot.window.end):
             continue
-        if what == "starting" or slot.state in (SlotState.ENDED, SlotState.UNKNOWN):
+        if what == "starting" or slot.state in (SlotState.ENDING, SlotState.ENDED, SlotState.UNKNOWN):
             yield StateAtBoundary(_name(entry), what, slot.state, slot.since, slot.why)
 
 

@@ -39,7 +39,8 @@ SLOTS = {
     SlotState.PLANNED: StateMark("planned", "○", "soft"), SlotState.ARMED: StateMark("armed", "◑", "wait"),
     SlotState.IN_PLACE: StateMark("in place", "●", "good"), SlotState.WITHHELD: StateMark("withheld", "‖", "bad"),
     SlotState.FAILED: StateMark("failed", "✕", "bad"), SlotState.ROLLED_BACK: StateMark("rolled back", "↶", "bad"),
-    SlotState.ENDED: StateMark("ended", "✓", "soft"), SlotState.UNKNOWN: StateMark("unknown", "?", "wait"),
+    SlotState.ENDING: StateMark("ending", "◒", "wait"), SlotState.ENDED: StateMark("ended", "✓", "soft"),
+    SlotState.UNKNOWN: StateMark("unknown", "?", "wait"),
 }  # fmt: skip
 _LEDGER = {
     State.CANCELLED: StateMark("cancelled", "✕", "soft"), State.REJECTED: StateMark("rejected", "✕", "bad"),
@@ -72,6 +73,8 @@ def turns_at(entry: Entry, now: datetime) -> datetime | None:
     if entry.state is not State.COMMITTED:
         return None
     running, coming = open_window(entry, now), next_window(entry, now)
+    if entry.slot and entry.slot.state is SlotState.ENDING:
+        return entry.slot.window.end + ACTING
     if running and entry.slot and entry.slot.state is SlotState.ARMED:
         return running.start + ACTING
     return running.end if running else coming.start if coming else None

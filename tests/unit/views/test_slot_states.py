@@ -160,6 +160,32 @@ def test_a_slot_is_ended_once_that_was_seen_and_unknown_until_then(over: State, 
     assert slot_at(one, END + 5, record(one, SlotState.WITHHELD, SlotState.WITHHELD)).state is SlotState.ENDED
 
 
+def test_what_was_verified_and_is_cancelled_is_ending_until_its_devices_were_read_again() -> None:
+    one = replace(entry(state=State.CANCELLED), changed_at=at(14))
+    in_place = record(one, IN_PLACE, IN_PLACE, until=at(18))
+    slot = slot_at(one, 15, in_place)
+    assert (slot.state, slot.since) == (SlotState.ENDING, at(START)), "read back then"
+    assert slot.words == "ending: r1, r2: in place until it is taken away"
+    late = slot_at(one, 19, in_place)
+    assert (late.state, late.since) == (SlotState.UNKNOWN, at(14)), "nobody has read it for too long"
+    drifted = slot_at(one, 15, in_place, devices={"r2": event(6, "device.drifted", "r2")})
+    assert by_device(drifted) == {"r1": SlotState.ENDING, "r2": SlotState.UNKNOWN}
+    taken = slot_at(one, 15, in_place, devices={"r2": event(6, "device.held", "r2", removed=["h"])})
+    assert by_device(taken) == {"r1": SlotState.ENDING, "r2": SlotState.ENDED}, "a rollback took it before"
+    partly = slot_at(one, 15, record(one, IN_PLACE, SlotState.ENDED))
+    assert partly.state is SlotState.ENDING
+    armed = record(one, ARMED, ARMED, 5)
+    assert slot_at(replace(one, changed_at=at(6)), 7, armed).why == "r1, r2: armed until it is taken away"
+    assert slot_at(replace(one, changed_at=at(6)), START, armed).state is SlotState.UNKNOWN
+
+
+def test_what_was_verified_and_has_reached_its_end_is_ending_for_as_long_as_devices_take() -> None:
+    one = entry()
+    in_place = record(one, IN_PLACE, IN_PLACE)
+    assert slot_at(one, END, in_place).state is SlotState.ENDING
+    assert slot_at(one, END + ACTING.total_seconds() / 60, in_place).state is SlotState.UNKNOWN
+
+
 def test_a_slots_state_is_that_of_the_device_that_is_furthest_from_its_promise() -> None:
     assert whole([]) is SlotState.PLANNED
     assert whole([IN_PLACE, IN_PLACE]) is IN_PLACE
