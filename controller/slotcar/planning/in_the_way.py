@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from slotcar.network.model import Device, Network
 from slotcar.planning.plan import InTheWay, Plan
-from slotcar.platforms import renderer_of
+from slotcar.platforms import Configuration, renderer_of
 from slotcar.registry import OF_PLACES
 from slotcar.rollout.looks import Look
 from slotcar.timebase import iso
@@ -42,11 +43,14 @@ def looked_at(plan: Plan, network: Network, look_at: Callable[[Device], Look | N
 
 
 def _hindering(device: Device, look: Look, plan: Plan) -> Iterator[InTheWay]:
-    renderer = renderer_of(device)
+    """What hinders each of the device's configurations, once, from the first boundary on that brings it."""
+    first_at: dict[Configuration, datetime] = {}
     for boundary in plan.boundaries:
-        if device.name in boundary.after:
-            for one in renderer.hindrances(look.configuration, boundary.after[device.name], device):
-                yield InTheWay(device.name, boundary.at, one.words, one.certain, look.read_at)
+        if after := boundary.after.get(device.name):
+            first_at.setdefault(after, boundary.at)
+    for after, at in first_at.items():
+        for one in renderer_of(device).hindrances(look.configuration, after, device):
+            yield InTheWay(device.name, at, one.words, one.certain, look.read_at)
 
 
 # -- in words ----------------------------------------------------------------------------------------------------------

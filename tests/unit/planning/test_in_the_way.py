@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slotcar.network import load_network
 from slotcar.network.model import Network
+from slotcar.planning import in_the_way
 from slotcar.planning.in_the_way import looked_at, looked_words_of, routers_of, sentences_of
 from slotcar.planning.offline import plan_offline
 from slotcar.planning.plan import Plan
@@ -17,6 +19,7 @@ from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import plan_markdown
 from slotcar.planning.source import read_source
 from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms.model import Hindrance
 from slotcar.rollout.looks import LAST_LOOK, Looks
 from slotcar.settings import Settings
 from slotcar.wiring import policy_of
@@ -40,8 +43,12 @@ def network() -> Network:
 
 @pytest.fixture
 def plan(network: Network, tmp_path: Path) -> Plan:
-    file = tmp_path / "tonight.yml"
-    file.write_text(FILE, encoding="utf-8")
+    return planned(network, tmp_path, FILE)
+
+
+def planned(network: Network, folder: Path, text: str) -> Plan:
+    file = folder / "tonight.yml"
+    file.write_text(text, encoding="utf-8")
     source, policy = read_source([file], NOW, network), policy_of(Settings(), network)
     return plan_offline(source, network, policy, NOW, most_paths=1, no_ledger_yet=True)
 
@@ -91,6 +98,28 @@ def test_a_list_of_other_packets_is_not_in_the_way(plan: Plan, network: Network,
     assert looked_words_of(plan_now) == (
         "Nothing is in the way on the routers of the paths, as they were read at 2027-01-01T11:57:00Z or later."
     )
+
+
+def test_it_is_looked_for_once_in_each_configuration_of_a_router_however_many_boundaries_bring_it(
+    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one reservation at a time, two configurations: with it, and without."""
+    plan = planned(network, tmp_path, FILE.replace("duration: 2 h", "duration: 2 h, recurrence: FREQ=DAILY;COUNT=6"))
+    names = routers_of(plan, network)
+    assert sum(NAME in one.after for one in plan.boundaries) == 12
+    line = f"rate-limit input access-group 150 {ENDS}"
+    looks = kept(network, tmp_path, names, line, "access-list 150 permit tcp any any eq 5001\n")
+    renderer, calls = renderer_of(network.devices[NAME]), []
+
+    class Counting:
+        def hindrances(self, *arguments: Any) -> tuple[Hindrance, ...]:
+            calls.append(arguments)
+            return renderer.hindrances(*arguments)
+
+    monkeypatch.setattr(in_the_way, "renderer_of", lambda device: Counting())
+    (one,) = looked_at(plan, network, looks.of).in_the_way
+    assert one.at == NOW + timedelta(hours=1), "the first of them"
+    assert len(calls) == 2
 
 
 def test_routers_that_nobody_read_are_named(plan: Plan, network: Network, tmp_path: Path) -> None:
