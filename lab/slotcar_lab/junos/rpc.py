@@ -16,7 +16,7 @@ RELEASE = "24.4R1.9"
 JUNOS = "http://xml.juniper.net/junos/24.4R1/junos"
 XNM = "http://xml.juniper.net/xnm/1.1/xnm"
 YANG = "http://yang.juniper.net/junos/conf/"
-_OF_MODULES = ("firewall", "class-of-service", "interfaces")
+_OF_MODULES = ("firewall", "class-of-service", "interfaces", "forwarding-options")
 CAPABILITIES = (
     BASE,
     *(

@@ -19,6 +19,9 @@ CHANGES = {"edit-config", "commit", "lock", "load-configuration"}
 RANGE = """<configuration><interfaces><interface-range><name>CORE</name><member><name>ge-0/0/*</name></member><unit>
 <name>0</name><family><inet><filter><input><filter-name>EDGE-IN</filter-name></input></filter></inet></family></unit></interface-range>
 </interfaces></configuration>"""
+TABLE = """<configuration><firewall><family><inet><filter><name>FT</name><term><name>ALL</name><then><discard/></then>
+</term></filter></inet></family></firewall><forwarding-options><family><inet><filter><input>FT</input></filter></inet></family>
+</forwarding-options></configuration>"""
 OFF = '<configuration><class-of-service inactive="inactive"/></configuration>'
 
 
@@ -27,6 +30,7 @@ OFF = '<configuration><class-of-service inactive="inactive"/></configuration>'
     [
         ("", "nothing is in the way of the"),
         (RANGE, "`filter input EDGE-IN` of the interface-range CORE is in the way of Slotcar's"),
+        (TABLE, "`forwarding-options family inet filter input FT` discards, polices or marks every packet"),
         (OFF, "`class-of-service` is deactivated, and so is all that Slotcar puts into it; activate it"),
     ],
 )

@@ -70,6 +70,22 @@ def test_a_rate_limit_that_drops_or_marks_of_every_packet_is_refused(platform: s
 
 
 @PLATFORMS
+def test_a_rate_limit_by_an_object_group_is_a_doubt(platform: str) -> None:
+    """Nobody looks into the group; what the entry says beside it may leave a flow out."""
+    _, entered, _ = EDGES[platform]
+    for entry, perhaps in (
+        ("permit ip object-group PEOPLE any", True),
+        ("permit icmp object-group PEOPLE any", False),
+    ):
+        line = f"rate-limit input access-group 150 {ENDS}"
+        before = read(platform, line, port=entered, top=f"ip access-list extended 150\n {entry}\n!")
+        hindrances = renderer_of(device(platform)).hindrances(before, wanted(platform), device(platform))
+        assert [one.certain for one in hindrances] == [False] * perhaps
+        assert not perhaps or f"`{line}` may drop or mark packets of reserved flows" in hindrances[0].words
+        assert refusal(platform, before) == ""
+
+
+@PLATFORMS
 def test_a_rate_limit_that_changes_nothing_or_is_elsewhere_is_no_hindrance(platform: str) -> None:
     _, entered, _ = EDGES[platform]
     counts = "rate-limit input 8000 1500 1500 conform-action transmit exceed-action transmit"

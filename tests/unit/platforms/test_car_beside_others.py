@@ -142,6 +142,33 @@ def test_a_list_that_takes_packets_of_a_flow_first_is_refused(
     )
 
 
+@pytest.mark.parametrize(
+    ("entries", "perhaps"),
+    [
+        ("permit object-group SERVICES any any", True),
+        ("permit tcp object-group PEOPLE any eq 5001", True),
+        ("permit tcp any object-group PEOPLE", True),
+        ("deny tcp object-group PEOPLE any\npermit tcp any any", True),
+        ("permit tcp object-group PEOPLE any eq 22", False),
+        ("permit udp object-group PEOPLE any", False),
+        ("deny ip any any\npermit tcp object-group PEOPLE any", False),
+        ("deny object-group SERVICES any any", False),
+    ],
+)
+def test_a_list_with_an_object_group_is_a_doubt(
+    entries: str, perhaps: bool, device: Device, wanted: Configuration
+) -> None:
+    line = f"rate-limit input access-group 150 {ENDS}"
+    lists = "".join(f" {one}\n" for one in entries.split("\n"))
+    before = read(device, f"!\nversion 12.4\nip access-list extended 150\n{lists}interface {PORT}\n {line}\n!\nend\n")
+    hindrances = renderer_of(device).hindrances(before, with_a_flow(device, wanted), device)
+    assert [one.certain for one in hindrances] == [False] * perhaps
+    assert not perhaps or f"{NAME} {PORT}: `{line}` may drop or mark packets of reserved flows" in hindrances[0].words
+    goes_on = line.replace("transmit", "continue").replace("action drop", "action continue")
+    on = read(device, f"!\nversion 12.4\nip access-list extended 150\n{lists}interface {PORT}\n {goes_on}\n!\nend\n")
+    assert renderer_of(device).hindrances(on, with_a_flow(device, wanted), device) == ()
+
+
 def test_lines_that_are_written_anew_come_behind_an_operators(device: Device, wanted: Configuration) -> None:
     """IOS appends: from the first line that differs on, Slotcar's of an interface stand behind all others."""
     line = f"rate-limit input {ENDS}"

@@ -140,7 +140,9 @@ def test_a_reading_asks_for_no_secret(device: Device) -> None:
     tree = parse(f"<{filter_text}", "filter")
     names = [one.name for one in tree.children]
     applied = {"apply-groups", "apply-groups-except"}
-    assert names == ["apply-groups", "apply-groups-except", "groups", "class-of-service", "firewall", "interfaces"]
+    assert names == [*sorted(applied), "groups", "class-of-service", "firewall", "interfaces", "forwarding-options"]
+    table = tree.first("forwarding-options", "family", "inet") or tree
+    assert {one.name for one in table.children} == {"filter", *applied}
     for kind, more in (("interface", set()), ("interface-range", {"member", "member-range"})):
         interface = tree.first("interfaces", kind)
         assert interface is not None

@@ -128,7 +128,14 @@ def test_a_reading_asks_for_no_more_than_is_needed(device: Device) -> None:
     assert [one.name for one in tree.children] == ["ip", "policy", "interface"]
     interfaces = tree.first("interface")
     assert interfaces is not None
-    assert {tuple(one.name for one in kind.children) for kind in interfaces.children} == {("name", "service-policy")}
+    serving = ("service-policy", "fair-queue", "fair-queue-conf", "priority-queue", "trust", "interface_qos")
+    assert {tuple(one.name for one in kind.children) for kind in interfaces.children} == {("name", *serving)}
+
+
+def test_a_reply_to_an_older_slotcars_question_is_read(device: Device) -> None:
+    """A revision that it archived is restored by the questions of then."""
+    outputs = {"get-config running <native/>": data(PREMIUM)}
+    assert renderer_of(device).running(outputs, device).text == PREMIUM
 
 
 # -- an operator's own -------------------------------------------------------------------------------------------------
@@ -148,6 +155,55 @@ def test_an_operators_policy_where_ours_would_go_is_refused(way: str, device: De
     assert read.foreign == (f"GigabitEthernet0/1: `service-policy {way} OPS`",)
     with pytest.raises(Unrenderable, match=f"`service-policy {way} OPS` stands, which is not Slotcar's"):
         renderer_of(device).change(read, running(data(PREMIUM), device), device)
+
+
+def served(inside: str, name: str = "0/1") -> str:
+    port = f"<GigabitEthernet><name>{name}</name>{inside}</GigabitEthernet>"
+    return data(f'<native xmlns="{NATIVE}"><interface>{port}</interface></native>')
+
+
+@pytest.mark.parametrize(
+    ("inside", "line"),
+    [
+        ("<fair-queue><incomplete/></fair-queue>", "fair-queue"),
+        ("<fair-queue-conf><fair-queue>true</fair-queue></fair-queue-conf>", "fair-queue"),
+        ("<priority-queue><out/></priority-queue>", "priority-queue out"),
+    ],
+)
+def test_an_operators_queueing_where_ours_would_go_is_refused(inside: str, line: str, device: Device) -> None:
+    read, wanted = running(served(inside), device), running(data(PREMIUM), device)
+    with pytest.raises(Unrenderable, match=f"where `{line}` stands, which is not Slotcar's") as refused:
+        renderer_of(device).change(read, wanted, device)
+    (hindrance,) = renderer_of(device).hindrances(read, wanted, device)
+    assert (hindrance.words, hindrance.certain) == (str(refused.value), True)
+
+
+@pytest.mark.parametrize(
+    ("inside", "line"),
+    [
+        ("<trust><device>cisco-phone</device></trust>", "trust device cisco-phone"),
+        ("<interface_qos><trust><device>cisco-phone</device></trust></interface_qos>", "qos trust device cisco-phone"),
+    ],
+)
+def test_a_port_that_marks_by_what_is_connected_is_a_doubt(inside: str, line: str, device: Device) -> None:
+    read, wanted = running(served(inside), device), running(data(PREMIUM), device)
+    assert renderer_of(device).change(read, wanted, device).apply
+    (doubt,) = renderer_of(device).hindrances(read, wanted, device)
+    assert doubt.certain is False
+    assert doubt.words.startswith(f"north-edge GigabitEthernet0/1: `{line}` may take the code points from packets")
+    assert renderer_of(device).hindrances(running(served(inside, "0/9"), device), wanted, device) == ()
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<fair-queue/>", "<fair-queue-conf><fair-queue>false</fair-queue></fair-queue-conf>", "<trust/>",
+        "<priority-queue><cos-map><id>1</id></cos-map></priority-queue>",
+    ],
+)  # fmt: skip
+def test_what_serves_nothing_otherwise_is_no_hindrance(inside: str, device: Device) -> None:
+    read, wanted = running(served(inside), device), running(data(PREMIUM), device)
+    assert renderer_of(device).hindrances(read, wanted, device) == ()
 
 
 def test_an_operators_policy_elsewhere_is_none_of_our_business(device: Device) -> None:

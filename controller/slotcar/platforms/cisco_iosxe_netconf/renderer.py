@@ -18,11 +18,19 @@ from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_iosxe_netconf.change import edit
 from slotcar.platforms.cisco_iosxe_netconf.native import native_of
-from slotcar.platforms.cisco_iosxe_netconf.running import attached_in, foreign_in, native_in, owned_part, question
+from slotcar.platforms.cisco_iosxe_netconf.running import (
+    attached_in,
+    doubts_in,
+    foreign_in,
+    native_in,
+    owned_part,
+    question,
+)
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
 from slotcar.platforms.ios.foreign import check_clear
 from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by
+from slotcar.platforms.netconf.question import reply_in
 
 
 class CiscoIosxeNetconf:
@@ -48,7 +56,7 @@ class CiscoIosxeNetconf:
         Raises:
             Unreadable: the answer is no reply to `get-config`.
         """
-        text = outputs.get(question(), "")
+        text = reply_in(outputs)
         if not text.strip():
             raise Unreadable(f"{device.name}: `get-config` gave no reply")
         native = native_in(text, device.name)
@@ -56,12 +64,14 @@ class CiscoIosxeNetconf:
 
     def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
         wanted = attached_in(_native(after))
-        return refused_by(lambda: check_clear(device.name, before.foreign, wanted))
+        refused = refused_by(lambda: check_clear(device.name, before.foreign, wanted))
+        doubts = (Hindrance(words, certain=False) for words in doubts_in(device.name, before.foreign, wanted))
+        return (*refused, *doubts)
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """
         Raises:
-            Unrenderable: an operator's policy stands where Slotcar's would go.
+            Unrenderable: an operator's policy or queueing stands where Slotcar's would go.
         """
         old, new = _native(before), _native(after)
         check_clear(device.name, before.foreign, attached_in(new))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
@@ -14,14 +15,17 @@ from slotcar.platforms.model import Unreadable
 from slotcar.platforms.netconf.question import get_config
 
 WAYS = ("input", "output")
+#: Other ways to serve or to mark packets, as Cisco-IOS-XE-interfaces has them.
+_QUEUEING = ("fair-queue", "fair-queue-conf", "priority-queue")
+_TRUSTING = ("trust", "interface_qos")
+_TRUST = re.compile(r"^(?P<name>[^ ]+): the port's `(?P<line>[^`]+)` ")
 
 
 def question() -> str:
-    """Lists, class maps, policy maps and what is attached to interfaces. No more: other parts of a configuration hold
-    secrets, and a reading is kept in a file."""
-    kinds = tuple(
-        Node(NATIVE, kind, children=(Node(NATIVE, "name"), Node(POLICY, "service-policy"))) for kind in INTERFACES
-    )
+    """Lists, class maps, policy maps and what serves interfaces or marks there. No more: other parts of a configuration
+    hold secrets, and a reading is kept in a file."""
+    serving = (Node(POLICY, "service-policy"), *(Node(NATIVE, name) for name in (*_QUEUEING, *_TRUSTING)))
+    kinds = tuple(Node(NATIVE, kind, children=(Node(NATIVE, "name"), *serving)) for kind in INTERFACES)
     lists = Node(NATIVE, "access-list", children=(Node(ACL, "extended"),))
     subtree = Node(
         NATIVE,
@@ -70,10 +74,10 @@ def owned_part(native: Node | None) -> Node | None:
 
 def attachments(native: Node | None) -> Iterator[tuple[str, str, str]]:
     """Interface, `input` or `output`, policy map: everybody's."""
-    for one in (native.first("interface") or Node("", "")).children if native else ():
+    for name, one in _interfaces(native):
         for way in WAYS:
             if policy := one.text_of("service-policy", way):
-                yield f"{one.name}{one.text_of('name')}", way, policy
+                yield name, way, policy
 
 
 def attached_in(native: Node | None) -> Ios:
@@ -88,12 +92,44 @@ def attached_in(native: Node | None) -> Ios:
 
 
 def foreign_in(native: Node | None, interfaces: Collection[str]) -> tuple[str, ...]:
-    """Policies of an operator's on `interfaces`, as `controller/slotcar/platforms/ios/foreign.py` names them."""
-    return tuple(
+    """Policies and queueing of an operator's on `interfaces`, as `controller/slotcar/platforms/ios/foreign.py` names them,
+    and ports that mark by what is connected to them."""
+    policies = (
         f"{name}: `service-policy {way} {policy}`"
         for name, way, policy in attachments(native)
         if name in interfaces and not policy.startswith(PREFIX)
     )
+    others = (note for name, one in _interfaces(native) if name in interfaces for note in _serving(name, one))
+    return (*policies, *others)
+
+
+def _interfaces(native: Node | None) -> Iterator[tuple[str, Node]]:
+    for one in (native.first("interface") or Node("", "")).children if native else ():
+        yield f"{one.name}{one.text_of('name')}", one
+
+
+def _serving(name: str, interface: Node) -> Iterator[str]:
+    """An empty `fair-queue` says nothing (RFC 7950 §7.5.1)."""
+    if interface.first("fair-queue", "incomplete") or interface.text_of("fair-queue-conf", "fair-queue") == "true":
+        yield f"{name}: `fair-queue`"
+    if interface.first("priority-queue", "out"):
+        yield f"{name}: `priority-queue out`"
+    for path, words in (
+        (("trust", "device"), "trust device"),
+        (("interface_qos", "trust", "device"), "qos trust device"),
+    ):
+        if device := interface.text_of(*path):
+            yield f"{name}: the port's `{words} {device}` marks by what is connected to it"
+
+
+def doubts_in(device: str, foreign: Iterable[str], after: Ios) -> Iterator[str]:
+    """What may keep Slotcar's policies from their effect, in whole sentences."""
+    for match in map(_TRUST.match, foreign):
+        if match and match["name"] in after.interfaces:
+            yield (
+                f"{device} {match['name']}: `{match['line']}` may take the code points from packets before Slotcar's policy"
+                " is asked: where no such device is connected to the port"
+            )
 
 
 def _holding(node: Node, *children: Node | Iterable[Node] | None) -> Node | None:

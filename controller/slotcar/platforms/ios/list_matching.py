@@ -1,9 +1,13 @@
-"""Whether an operator's access list takes packets of a reserved flow."""
+"""Whether an operator's access list takes packets of a reserved flow.
+
+What an object group holds is not looked into: an entry with one may match, or not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from ipaddress import AddressValueError, IPv4Address
 
 from slotcar.platforms.ios.objects import Entry
@@ -12,6 +16,15 @@ from slotcar.platforms.ios.words import PORTS
 _ALL_BITS = 0xFFFF_FFFF
 _MOST = 65_535
 _PROTOCOLS = {"6": "tcp", "17": "udp"}
+_GROUP = "object-group"
+
+
+class Taking(Enum):
+    """Whether a list permits some packets of a flow."""
+
+    NO = "no"
+    PERHAPS = "perhaps"
+    YES = "yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,34 +35,44 @@ class _Reach:
     every: bool
 
 
-def takes_some(entries: Iterable[str], flow: Entry) -> bool:
+def takes_some(entries: Iterable[str], flow: Entry) -> Taking:
     """Whether a list of these entries, `permit tcp any any eq 5001`, permits some packets of the flow.
 
     What stands in an entry beside addresses and ports (`established`, `dscp ef`) leaves it some of the packets.
     """
+    permitted_perhaps = denied_perhaps = False
     for line in entries:
         action, *words = line.split()
-        reach = _reach(words, flow)
-        if action == "permit" and reach.some:
-            return True
-        if action == "deny" and reach.every:
-            return False
-    return False
+        sure, possible = (_reach(words, flow, in_group=one) for one in (False, True))
+        if action == "permit":
+            if sure.some:
+                return Taking.PERHAPS if denied_perhaps else Taking.YES
+            permitted_perhaps |= possible.some
+        elif action == "deny":
+            if sure.every:
+                break
+            denied_perhaps |= possible.every
+    return Taking.PERHAPS if permitted_perhaps else Taking.NO
 
 
-def _reach(words: list[str], flow: Entry) -> _Reach:
+def _reach(words: list[str], flow: Entry, *, in_group: bool) -> _Reach:
+    """`in_group`: whether the packets are among those of each object group."""
     rest = iter(words)
     first = next(rest, "")
     protocol = _PROTOCOLS.get(first, first)
     if _is_standard(first):
         return _standard(words, flow)
-    if protocol not in ("ip", flow.protocol):
+    if first == _GROUP:  # of services: protocols with their ports
+        if not in_group:
+            return _Reach(some=False, every=False)
+        protocol = next(rest, "")
+    elif protocol not in ("ip", flow.protocol):
         return _Reach(some=False, every=False)
     remaining = list(rest)
     ends = ((flow.source, flow.source_port), (flow.destination, flow.destination_port))
     some = every = True
     for address, port in ends:
-        matched, remaining = _address(remaining, address)
+        matched, remaining = _address(remaining, address, in_group=in_group)
         ports, remaining = _ports(remaining, protocol)
         reach = _of_port(ports, port)
         some, every = some and matched and reach.some, every and matched and reach.every
@@ -63,13 +86,15 @@ def _is_standard(word: str) -> bool:
 
 
 def _standard(words: list[str], flow: Entry) -> _Reach:
-    matched, _ = _address(words, flow.source)
+    matched, _ = _address(words, flow.source, in_group=False)
     return _Reach(matched, matched)
 
 
-def _address(words: list[str], address: str) -> tuple[bool, list[str]]:
-    """Whether `any`, `host A` or `A WILDCARD` has the address; and the words behind it."""
+def _address(words: list[str], address: str, *, in_group: bool) -> tuple[bool, list[str]]:
+    """Whether `any`, `host A`, `A WILDCARD` or a group has the address; and the words behind it."""
     match words:
+        case ["object-group" | "addrgroup", _, *rest]:
+            return in_group, rest
         case ["any", *rest]:
             return True, rest
         case ["host", one, *rest]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from slotcar.platforms.ios.configuration import Ios
-from slotcar.platforms.ios.list_matching import takes_some
-from slotcar.platforms.ios.objects import Entry
+from slotcar.platforms.ios.list_matching import Taking, takes_some
+from slotcar.platforms.ios.objects import Entry, Interface
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 
@@ -52,8 +52,15 @@ class OthersLimit:
         what = _ANY if self.entries is None else "; ".join(f"`{one}`" for one in self.entries) or "nothing"
         return f"{self.name}: the rate-limit `{self.line}` behind {self.ours} of Slotcar's takes {what}"
 
+    def takes_of(self, flow: Entry) -> Taking:
+        return Taking.YES if self.entries is None else takes_some(self.entries, flow)
+
     def takes_some_of(self, flow: Entry) -> bool:
-        return self.entries is None or takes_some(self.entries, flow)
+        return self.takes_of(flow) is Taking.YES
+
+    def may_take_of(self, flows: Iterable[Entry]) -> bool:
+        """Whether it takes nothing of these for certain, but may."""
+        return Taking.PERHAPS in (takings := {self.takes_of(flow) for flow in flows}) and Taking.YES not in takings
 
 
 def others_limit(name: str, line: str, nodes: Sequence[Node]) -> OthersLimit | None:
@@ -133,13 +140,28 @@ def check_limits(device: str, foreign: Iterable[str], after: Ios) -> None:
 
 
 def doubtful_limits(device: str, foreign: Iterable[str], after: Ios) -> Iterator[str]:
-    """Lines on the way out with a list: which flows leave there, no configuration says."""
+    """Lines on the way out with a list: which flows leave there, no configuration says. And on the way in those with an
+    object group, which is not looked into."""
     for limit in limits_noted(foreign):
+        one = after.interfaces.get(limit.name, Interface(limit.name))
+        lets_go = bool(one.rate_limits) and goes_on(limit.line)  # Slotcar's lines are asked, too
+        if limit.way == "input" and not lets_go and limit.may_take_of(_flows_entering(one, after)):
+            yield (
+                f"{device} {limit.name}: `{limit.line}` may drop or mark packets of reserved flows that enter there: those"
+                f" of the object groups in its list ({', '.join(limit.entries or ())})"
+            )
         if limit.way == "output" and limit.entries and limit.name in after.interfaces:
             yield (
                 f"{device} {limit.name}: `{limit.line}` may drop or mark packets of reserved flows that leave there: those"
                 f" of its list ({', '.join(limit.entries)})"
             )
+
+
+def _flows_entering(one: Interface, after: Ios) -> Iterator[Entry]:
+    """Those that a policy has a class for, and those that `rate-limit` lines of Slotcar's name."""
+    yield from _flows_of(one.input_policy, after)
+    numbers = (str(limit.acl) for limit in one.rate_limits if limit.way == "input" and not limit.by_precedence)
+    yield from flows_in(numbers, after)
 
 
 def _flows_of(policy: str, after: Ios) -> Iterator[Entry]:

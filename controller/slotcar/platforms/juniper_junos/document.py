@@ -18,7 +18,8 @@ from slotcar.platforms.templates import Family
 TEMPLATES = Family("juniper-junos")
 _YANG = "http://yang.juniper.net/junos/conf/"
 ROOT, FIREWALL, COS, INTERFACES = (f"{_YANG}{name}" for name in ("root", "firewall", "class-of-service", "interfaces"))
-SPACES = {"firewall": FIREWALL, "class-of-service": COS, "interfaces": INTERFACES}
+FORWARDING = f"{_YANG}forwarding-options"
+SPACES = {"firewall": FIREWALL, "class-of-service": COS, "interfaces": INTERFACES, "forwarding-options": FORWARDING}
 #: Where an object of each kind stands in the configuration.
 PLACES: dict[str, tuple[str, ...]] = {
     "policer": ("firewall",),

@@ -12,6 +12,7 @@ from slotcar.platforms.juniper_junos.deactivated import check_active, deactivate
 from slotcar.platforms.juniper_junos.document import entries, label_of, port_and_unit
 from slotcar.platforms.juniper_junos.egress import schedules_units
 from slotcar.platforms.juniper_junos.facts import JunosOptions
+from slotcar.platforms.juniper_junos.forwarding_table import check_table, table_filters
 from slotcar.platforms.juniper_junos.inherited import at, groups_at, in_force, inherited_at
 from slotcar.platforms.juniper_junos.limits import MOST_CLASSES
 from slotcar.platforms.juniper_junos.objects import PREFIX
@@ -48,6 +49,7 @@ def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
         *_classes_of_groups(active, device),
         *_of_interfaces(root, active, device),
         *_inherited(active, device),
+        *table_filters(active),
     )
     return tuple(dict.fromkeys(notes))
 
@@ -183,13 +185,15 @@ def check_clear(device: Device, foreign: Iterable[str], after: Node | None) -> N
     """Slotcar never takes another's statement away, and its own in the same place would.
 
     Raises:
-        Unrenderable: an operator's statement stands where one of `after` would go, or what would hold it is deactivated.
+        Unrenderable: an operator's statement stands where one of `after` would go, or what would hold it is deactivated, or
+            a filter of the forwarding table takes every packet.
     """
     wanted = set(_wanted(after, device))
     # The inventory may name unit 0 by the port alone.
     names = {"{}.{}".format(*port_and_unit(name, device.name)): name for name in device.interfaces}
     wanted |= {(names.get(where, where), aspect) for where, aspect in wanted}
     check_active(device, foreign, after)
+    check_table(device.name, foreign, after)
     for note in foreign:
         match = _NOTE.match(note)
         if match is None:

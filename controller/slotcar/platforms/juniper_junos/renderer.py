@@ -15,9 +15,11 @@ from slotcar.platforms.juniper_junos.build import wanted
 from slotcar.platforms.juniper_junos.change import edit
 from slotcar.platforms.juniper_junos.egress import shorter_queues
 from slotcar.platforms.juniper_junos.foreign import check_clear, foreign_in
+from slotcar.platforms.juniper_junos.forwarding_table import table_doubts
 from slotcar.platforms.juniper_junos.ingress import policer
 from slotcar.platforms.juniper_junos.running import configuration_in, owned_part, question
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by
+from slotcar.platforms.netconf.question import reply_in
 from slotcar.platforms.netconf.tree import Node
 
 
@@ -45,14 +47,16 @@ class JuniperJunos:
         Raises:
             Unreadable: the answer is no reply to `get-config`.
         """
-        text = outputs.get(question(), "")
+        text = reply_in(outputs)
         if not text.strip():
             raise Unreadable(f"{device.name}: `get-config` gave no reply")
         root = configuration_in(text, device.name)
         return Configuration(device.name, self.platform, owned_part(root), foreign_in(root, device))
 
     def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
-        return refused_by(lambda: check_clear(device, before.foreign, _root(after)))
+        wanted = _root(after)
+        refused = refused_by(lambda: check_clear(device, before.foreign, wanted))
+        return (*refused, *table_doubts(device.name, before.foreign, wanted))
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """

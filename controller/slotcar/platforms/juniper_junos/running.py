@@ -41,8 +41,8 @@ _MISPLACED = Node(SPACES["firewall"], "apply-macro", children=(Node(SPACES["fire
 
 
 def question() -> str:
-    """Filters, policers, class of service, and what is attached to interfaces, also by way of groups. No more: other parts
-    of a configuration hold secrets, and a reading is kept in a file."""
+    """Filters, policers, class of service, and what is attached to interfaces and the forwarding table, also by way of
+    groups. No more: other parts of a configuration hold secrets, and a reading is kept in a file."""
     holders = ("", "family/", "family/inet/")
     applied_there = (f"{holder}{one}" for holder in holders for one in _APPLIED)
     firewall = _subtree("firewall", ("family/inet/filter", "policer", "three-color-policer", *applied_there))
@@ -59,10 +59,12 @@ def question() -> str:
         for one in parts
     )
     interfaces = _subtree("interfaces", (*_APPLIED, *ports))
+    applied_on_the_way = (f"{holder}{one}" for holder in holders for one in _APPLIED)
+    table = _subtree("forwarding-options", ("family/inet/filter", *applied_on_the_way))
     service = Node(SPACES["class-of-service"], "class-of-service")
     applied = tuple(Node(ROOT, name) for name in _APPLIED)
-    groups = Node(ROOT, "groups", children=(Node(ROOT, "name"), *applied, service, firewall, interfaces))
-    subtrees = (*applied, groups, service, firewall, interfaces)
+    groups = Node(ROOT, "groups", children=(Node(ROOT, "name"), *applied, service, firewall, interfaces, table))
+    subtrees = (*applied, groups, service, firewall, interfaces, table)
     return get_config(Node(ROOT, "configuration", children=subtrees))
 
 
