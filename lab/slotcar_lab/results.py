@@ -19,7 +19,7 @@ REPORT = HOME / "var" / "lab-report"
 MEASURED = HOME / "benchmarks" / "out"
 VERDICTS, EXPERIMENTS, BENCHMARKS, PAGE = "verdicts.json", "experiments", "benchmarks", "README.md"
 #: With these a run is no measurement.
-SHORTENED = {"--smoke", "--real-time"}
+SHORTENED = ("--real-time", "--smoke")
 INTRODUCTION = """# What the lab and the benchmarks showed last
 
 Written by `make results` out of the files in `experiments/` and `benchmarks/`, which hold the same for programs: one for
@@ -73,7 +73,9 @@ def gaps(verdicts: Mapping[str, Any]) -> list[str]:
     """Why a report does not tell what all experiments showed of one commit, in words; nothing where it does."""
     setting = verdicts["setting"]
     missing = [name for name in NAMES if name not in {one["name"] for one in verdicts["experiments"]}]
-    short = sorted(SHORTENED & set(shlex.split(setting["command"])))
+    words = shlex.split(setting["command"])
+    # An earlier version took them abbreviated, too, as far as no other begins so.
+    short = [one for one in SHORTENED if any(len(word) > len("--s") and one.startswith(word) for word in words)]
     return [
         *([f"it lacks {', '.join(missing)}"] if missing else []),
         *([] if setting["commit"] and "," not in setting["commit"] else ["it is not of a commit alone"]),

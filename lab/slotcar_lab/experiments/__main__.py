@@ -14,7 +14,8 @@ from slotcar_lab.experiments.scale import REPORT, part_of
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 where all ran, whatever they showed; 2 where one could not run."""
-    parser = argparse.ArgumentParser(prog="python -m slotcar_lab.experiments", description=__doc__)
+    # The report has the command: `make results` refuses one that was shortened, by the option's name.
+    parser = argparse.ArgumentParser(prog="python -m slotcar_lab.experiments", description=__doc__, allow_abbrev=False)
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, such as emerge-1")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the report (var/lab-report)")
     parser.add_argument("--smoke", action="store_true", help="short: shows that the machinery works, and little else")

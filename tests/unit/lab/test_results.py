@@ -94,8 +94,10 @@ def test_all_experiments_of_a_report_are_kept_together(tmp_path: Path) -> None:
         (whole(commit=""), "it is not of a commit alone"),
         (whole(command="python -m slotcar_lab.experiments --smoke"), "it was made with --smoke"),
         (whole(command="slotcar lab run all --real-time"), "it was made with --real-time"),
+        (whole(command="python -m slotcar_lab.experiments --smo"), "it was made with --smoke"),
+        (whole(command="python -m slotcar_lab.experiments --re --sm"), "it was made with --real-time and --smoke"),
     ],
-    ids=["gap", "changes", "no-commit", "smoke", "real-time"],
+    ids=["gap", "changes", "no-commit", "smoke", "real-time", "smoke-abbreviated", "both-abbreviated"],
 )
 def test_a_report_that_is_no_evidence_of_one_commit_is_not_kept(
     report: dict[str, Any], why: str, tmp_path: Path

@@ -67,3 +67,12 @@ def test_a_command_with_a_wrong_part_says_what_it_takes(capsys: pytest.CaptureFi
         main(["emerge-1", "--scale", "an eighth"])
     words = capsys.readouterr().err
     assert "--scale: an eighth is not a number above 0 and at most 1, such as 1/8" in words
+
+
+@pytest.mark.parametrize("short", ["--smo", "--re"])
+def test_an_abbreviated_option_is_refused(short: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report keeps the command, and what is shortened is known in it by the option's name."""
+    with pytest.raises(SystemExit) as refused:
+        main([short, "no-such-experiment"])
+    assert refused.value.code == 2
+    assert f"unrecognized arguments: {short}" in capsys.readouterr().err
