@@ -80,8 +80,8 @@ def slot_lines(entry: Entry) -> list[str]:
     slot = entry.slot
     if slot is None:
         return []
-    read_back = slot.state in (SlotState.IN_PLACE, SlotState.ENDING) and slot.since
-    verified = f", read back {_second(slot.since)}" if read_back else ""
+    read_back = slot.since if slot.state in (SlotState.IN_PLACE, SlotState.ENDING) else None
+    verified = f", read back {_second(read_back)}" if read_back else ""
     which = f"{slot.number} of {slot.of}, {iso(slot.window.start)} to {iso(slot.window.end)}: " if slot.of > 1 else ""
     lines = [f"slot     {which}{slot.words}{verified}"]
     if len({(one.state, one.why) for one in slot.devices}) > 1:
