@@ -39,7 +39,7 @@ def test_the_verdicts_that_are_kept_are_of_their_format_and_of_experiments_that_
 
 def test_the_figures_that_are_kept_are_of_their_format_and_of_benchmarks_that_there_are() -> None:
     files = list((KEPT / BENCHMARKS).glob("*.json"))
-    assert {file.stem for file in files} <= {*names(), BESIDE}
+    assert {file.stem for file in files if not file.stem.startswith(f"{BESIDE}-")} <= {*names()}
     assert files
     for file in files:
         kept = json.loads(file.read_text())
