@@ -55,8 +55,11 @@ class RollbackDesk:
             if ledger is None:
                 self._without_ledger(roll_back, names, message)
                 return
+            from slotcar.rollout.archive import Archive
+            from slotcar.rollout.unrecorded import record_kept
             from slotcar.wiring import held_routers_for
 
+            record_kept(Archive(self.settings.state_dir), ledger)  # else an earlier hold would come after this one
             holder = held_routers_for(self.network, self.settings, ledger)
 
             def recorded() -> Mapping[str, Removal]:

@@ -59,7 +59,8 @@ class Rollback:
         consequences: what becomes of other reservations on the routers that change.
         notes: slots that stay out because they have ended, and slots that nothing ends on their routers.
         until: when the first slot ends that this leaves open: from then on it is not right any more.
-        removed: by router, what this takes from it, and leaves on it.
+        removed: by router, what this takes from it, and leaves on it: also from one that lacks it already, as after the
+            emergency playbook, of which nothing is recorded.
     """
 
     diffs: tuple[DeviceDiff, ...]
@@ -123,7 +124,7 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     notes = (*archived.left_out(wanted), *_unended(network, wanted), *archived.earlier(wanted))
     return Rollback(
         diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None),
-        {name: _removal(history, carried, wanted[name]) for name, carried in now_by_device.items()},
+        {name: _removal(history, history.now(name), one) for name, one in wanted.items()},
     )  # fmt: skip
 
 

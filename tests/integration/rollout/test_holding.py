@@ -24,8 +24,9 @@ from slotcar.rollout.holding import HELD, RELEASED, Hold, Holds, held_devices, h
 from slotcar.timebase import iso
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
+from tests.integration.rollout.test_ios_rollback import emergency
 from tests.integration.rollout.test_machine_faults import events, leading, settled
-from tests.support.cisco import ROOT, CiscoWorld, without_fence
+from tests.support.cisco import ROOT, CiscoWorld, flow_of, without_fence
 from tests.support.command_line import in_this_process
 from tests.support.patience import PATIENCE_S, wait_for
 
@@ -145,6 +146,19 @@ def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
         assert world.running()[ONE] == held
         holder.release(ONE, OPERATOR, datetime.now(UTC))
         wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
+
+
+def test_a_rollback_tells_what_a_router_lacks_also_where_the_emergency_playbook_took_it(
+    world: CiscoWorld, ledger: Ledger
+) -> None:
+    """Nothing differs then, and the router is held: nobody who leads would find out."""
+    (one,) = flow_of(world)
+    world.push()
+    world.push((one,))
+    emergency(world, "before")
+    holder = Broker(ledger, world.network, world.settings).held_routers
+    assert holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == ""
+    assert holds_of(ledger, datetime.now(UTC))[ONE].removed == (one.handle,)
 
 
 def test_where_whoever_leads_does_not_answer_nothing_is_done(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,19 @@ def test_rollbacks_after_each_other_add_up_by_router_where_nobody_led(ledger: Le
     desk._without_ledger(lambda: {EDGE: Removal([], ["r-a"])}, [EDGE], "brought back: a")
     record_kept(archive, ledger)
     assert removed(ledger) == {EDGE: ("r-b", "r-before"), HUB: ("r-a",)}
+
+
+def test_a_rollback_with_a_ledger_again_records_the_holds_of_earlier_ones_first(
+    ledger: Ledger, database_url: str, tmp_path: Path
+) -> None:
+    """Else the next leader would put the earlier hold, with its end, over the later one."""
+    settings, network = Settings(state_dir=tmp_path, database_url=database_url), load_network(LAB)
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    RollbackDesk(settings, network, soon)._without_ledger(lambda: {EDGE: Removal(["r-a"])}, [EDGE], "taken back: a")
+    RollbackDesk(settings, network, None).hold_and(lambda: {EDGE: Removal(["r-b"])}, [EDGE], "taken back: b")
+    record_kept(Archive(tmp_path), ledger)
+    hold = holds_of(ledger, datetime.now(UTC))[EDGE]
+    assert (hold.reason, hold.until, hold.removed) == ("taken back: b", None, ("r-a", "r-b"))
 
 
 def test_two_events_of_one_device_at_one_instant_are_both_kept(ledger: Ledger, tmp_path: Path) -> None:
