@@ -108,9 +108,11 @@ def _of_device(
     """Its state, and why where it is not as it should be. `before`: what was said of it last, of the same slot."""
     was_there = before in (SlotState.IN_PLACE, SlotState.UNKNOWN)
     if hold := findings.held.get(name):
-        taken = handle in hold.removed and start <= hold.since < end
-        if taken or before is SlotState.ROLLED_BACK:  # by this hold, or by one that it replaced
+        in_it = start <= hold.since < end or before is SlotState.ROLLED_BACK
+        if handle in hold.removed and in_it:
             return SlotState.ROLLED_BACK, "by an operator"
+        if before is SlotState.ROLLED_BACK:  # a later rollback brought it back, and nobody has read it since
+            return SlotState.UNKNOWN, HELD
         return _of_held(before, is_open=start <= findings.at)
     if reason := (findings.aside.get(name) if name in findings.devices else LOST):
         return (SlotState.UNKNOWN if was_there else SlotState.FAILED), reason

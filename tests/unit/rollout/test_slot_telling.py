@@ -108,12 +108,14 @@ def test_a_rollback_is_of_the_slots_that_it_took() -> None:
     assert news_at(findings(OPEN + 1, verified={"r1"}, held={"r2": replace(hold, removed=("h-2",))}), in_place) == []
 
 
-def test_what_was_rolled_back_stays_so_under_a_later_hold() -> None:
-    """Of another rollback, or of none: each hold replaces the one before, with what that one took."""
+def test_what_was_rolled_back_stays_so_under_a_later_hold_until_a_rollback_brings_it_back() -> None:
+    """A hold that replaces another keeps what that one took, but for what came back."""
     hold = Hold("r2", "rolled back", "ops", at(OPEN), removed=("h",))
     (taken,) = news_at(findings(OPEN + 1, verified={"r1"}, held={"r2": hold}), only(findings(OPEN)))
-    for later in (replace(hold, since=at(OPEN + 1), removed=("h-2",)), Hold("r2", "a fan", "ops", at(OPEN + 1))):
+    for later in (replace(hold, since=at(OPEN + 1), removed=("h", "h-2")), replace(hold, since=at(END + 1))):
         assert news_at(findings(OPEN + 2, verified={"r1"}, held={"r2": later}), taken) == []
+    back = only(findings(OPEN + 2, verified={"r1"}, held={"r2": Hold("r2", "back", "ops", at(OPEN + 1))}), taken)
+    assert (states(back), back.why) == (("in-place", "unknown"), {"r2": HELD})
     assert only(findings(OPEN + 2), taken).state is SlotState.IN_PLACE, "it is released, and was pushed to"
 
 
