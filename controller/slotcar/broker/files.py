@@ -56,6 +56,7 @@ class ReservationFiles(Requests):
             self.network,
             now=now,
             sequence=sequence,
+            newest_number=self.ledger.newest_number(),
             scope=source.scope,
             policy=self.ledger.terms.policy,
             names_others=roles.may_see_all(caller),

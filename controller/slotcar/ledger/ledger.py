@@ -323,6 +323,11 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.counters(connection)[0]
 
+    def newest_number(self) -> int:
+        """The number that the last new entry got; 0 where there never was one."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_number(connection)
+
     def states(self) -> Mapping[State, int]:
         with database.reading(self._engine) as connection:
             return queries.states(connection)

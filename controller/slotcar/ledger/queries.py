@@ -262,6 +262,11 @@ def counters(connection: Connection) -> tuple[int, int]:
     return row.sequence, row.event
 
 
+def newest_number(connection: Connection) -> int:
+    """The number that the last new entry got; 0 where there never was one."""
+    return int(connection.execute(text("SELECT entry_number FROM head WHERE id = 1")).scalar_one())
+
+
 def states(connection: Connection) -> dict[State, int]:
     """How many entries there are in each state."""
     counts = connection.execute(select(_entry.state, func.count()).group_by(_entry.state))

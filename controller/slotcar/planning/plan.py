@@ -143,6 +143,7 @@ def make_plan(
     *,
     now: datetime,
     sequence: int | None,
+    newest_number: int = 0,
     scope: Scope,
     policy: Policy,
     names_others: bool,
@@ -155,7 +156,7 @@ def make_plan(
 
     `tables` is used up: it ends as it would after the apply. `paths` are those that are known already, by key. The
     devices' changes are shown from `show_from` on; without it, those at once come first. A reservation may take one of
-    `most_paths` ways (ADR 25).
+    `most_paths` ways (ADR 25). `newest_number`: what the ledger's last new entry got, be it live or not.
 
     Raises:
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
@@ -165,7 +166,7 @@ def make_plan(
     deciding = Deciding(tables, policy, rules, network, most_paths)
     steps = tuple(_with_notes(one, network) for one in decided_steps(matched, current, deciding, network, paths or {}))
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
-    after = _entries_after((*current, *moved), steps, now)
+    after = _entries_after((*current, *moved), steps, now, newest_number)
     check_plan(steps, current, after, policy, now, name_other=names_others)
     touched_ones = [*_touched(steps), *(one.reservation for one in (*current, *moved) if one.handle in deciding.moved)]
     touched = _touched_times(touched_ones, now)
@@ -219,10 +220,12 @@ def decide_steps(
     return decided_steps(matched, (), deciding, network, paths)
 
 
-def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime) -> tuple[Entry, ...]:
+def _entries_after(
+    current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime, newest_number: int
+) -> tuple[Entry, ...]:
     """The entries as the ledger would hold them. New ones take the numbers that come next."""
     entries = {entry.handle: entry for entry in current}
-    number = max((entry.number for entry in current), default=0)
+    number = max([newest_number, *(entry.number for entry in current)])
     for step in steps:
         entry, routed = step.entry, step.routed
         if step.refusal:
