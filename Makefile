@@ -17,7 +17,7 @@ help:
 	@echo "make lab-report  repeat the papers' experiments on the lab's routers and write var/lab-report/index.html"
 	@echo "make results keep in docs/results what the last lab-report and bench showed"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
-	@echo "make chaos   break the lab at random for MINUTES=5, by SEED=1, and judge what its routers had"
+	@echo "make chaos   break the lab at random for MINUTES=5 of its time, by SEED=1, and judge what its routers had"
 	@echo "make wheels  build slotcar, slotcar-client, slotcar-transfer and slotcar-lab into dist/"
 	@echo "make collection  build the Ansible collection slotcar.broker into dist/"
 	@echo "make image   build the controller's image with podman; BASE=debootstrap where no registry can be reached"

@@ -20,6 +20,8 @@ MICROSECOND = timedelta(microseconds=1)
 CLOCK_SET = timedelta(seconds=1)
 #: Two clocks that are read within this time are read at once; so often it is tried.
 _QUICK_S, _MOST_LOOKS = 0.01, 10
+#: So often, in seconds, it is looked up from a sleep: a stop is heard, and a clock that was set is seen.
+NAP_S = 0.5
 
 
 def to_us(moment: datetime) -> int:
@@ -122,10 +124,6 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _on_its_own(_last_event: int, _until: datetime) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
 @dataclass(frozen=True, slots=True)
 class Clocks:
     """The clocks that a controller goes by: one object, which `slotcar.wiring` passes to all that ask for the time or wait
@@ -134,19 +132,31 @@ class Clocks:
     Attributes:
         now: the present instant, aware UTC.
         monotonic: seconds that nobody sets.
-        idle: a thread is in it while it has nothing to do until an instant, unless the ledger has a newer event than the
-            one of this number. Time passes by itself; a clock that does not run by itself learns here that it may.
+        idle: for a clock that does not run by itself: what `idling` gives. It learns there that it may.
         read_by_plays: whether Ansible's processes read the same clock. Else a controller tells each of its plays.
     """
 
     now: Callable[[], datetime] = _utc_now
     monotonic: Callable[[], float] = time.monotonic
-    idle: Callable[[int, datetime], AbstractContextManager[None]] = _on_its_own
+    idle: Callable[[float], AbstractContextManager[Iterator[float]]] | None = None
     read_by_plays: bool = False
 
     def offset(self) -> timedelta | None:
         """What a play gets: `clock_offset`, or None where it reads the clock itself."""
         return None if self.read_by_plays else clock_offset(self.now, self.monotonic)
+
+    def idling(self, until_s: float) -> AbstractContextManager[Iterator[float]]:
+        """A thread is in it while it has nothing to do until an instant (seconds of `monotonic`), unless something happens:
+        how long it may wait, in seconds of this machine, each time after it looked whether something did. After the instant
+        it looks once more.
+        """
+        return nullcontext(self._naps(until_s)) if self.idle is None else self.idle(until_s)
+
+    def _naps(self, until_s: float) -> Iterator[float]:
+        left_s = NAP_S
+        while left_s > 0:
+            left_s = until_s - self.monotonic()
+            yield max(0.0, min(left_s, NAP_S))
 
 
 #: This machine's.

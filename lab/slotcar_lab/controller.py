@@ -58,15 +58,6 @@ class Controller:
                 f"the controller at {self.address} does not answer: {error}; see {self.folder}/controller.log"
             ) from error
 
-    def newest_event(self) -> int:
-        """The number of the ledger's newest event; 0 where there is none.
-
-        Raises:
-            LabError: the controller does not answer.
-        """
-        newest = self.get("/v1/events?newest=true&limit=1")["items"]
-        return int(newest[0]["sequence"]) if newest else 0
-
     def first_turn_s(self) -> float:
         """How long its first turn took, from the lead to the last device that was read back."""
         events = self.get("/v1/events?limit=1000")["items"]

@@ -48,7 +48,7 @@ def conducted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conducted]:
             assert by is not None
             controller = controllers.start(folder, INVENTORY, by=by)
             try:
-                yield Conducted(lab, controller, Conductor(lab.clock, lambda: controller, by.idle))
+                yield Conducted(lab, controller, Conductor(lab.clock, lambda: [controller.pid], by.idle))
             finally:
                 controller.stop()
         finally:

@@ -41,8 +41,6 @@ FOLLOW_S = 2.0
 #: A controller whose clock differs from the database's by more does not lead: it would end slots before their time, and for
 #: good (ADR 22). The precision of boundaries is finer by far; it is kept by time servers, and told of by `clocks.py`.
 CLOCK_LIMIT = timedelta(seconds=30)
-#: So often, in seconds, a sleep is looked up from: a stop is heard, and a clock that was set is seen.
-NAP_S = 0.5
 
 
 @dataclass(slots=True)
@@ -116,7 +114,8 @@ class ReconcileLoop:
     def _follow(self, stopping: threading.Event) -> None:
         """Waits before it asks for the lead again."""
         self._clock_watch.set_by()  # asked so often, a clock that runs a little fast or slow does not count as set
-        stopping.wait(FOLLOW_S)
+        with self.clocks.idling(self.clocks.monotonic() + FOLLOW_S) as naps:
+            any(stopping.wait(nap_s) for nap_s in naps)
 
     def read_again(self) -> None:
         """Has every device read at the next turn, whatever it was last seen to have."""
@@ -154,10 +153,9 @@ class ReconcileLoop:
     def _sleep(self, last_event: int, until: datetime, stopping: threading.Event) -> None:
         """Sleeps until the instant, a new event, a stop, or until the clock is set: then all is computed again."""
         until_s = self.clocks.monotonic() + (until - self.clocks.now()).total_seconds()
-        with self.clocks.idle(last_event, until):
-            while not stopping.is_set() and not self._clock_was_set():
-                left_s = until_s - self.clocks.monotonic()
-                if left_s <= 0 or self.ledger.wait_for_event(last_event, min(left_s, NAP_S)):
+        with self.clocks.idling(until_s) as naps:
+            for nap_s in naps:
+                if stopping.is_set() or self._clock_was_set() or self.ledger.wait_for_event(last_event, nap_s):
                     return
 
     def _clock_was_set(self) -> bool:

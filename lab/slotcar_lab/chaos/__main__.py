@@ -11,16 +11,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from slotcar_lab import control, requirements, topology
 from slotcar_lab.chaos.judge import never_happened
 from slotcar_lab.chaos.round import Outcome, play, unnumbered
-from slotcar_lab.chaos.script import FAULTS, OPERATIONS, Action, pace_of, script
+from slotcar_lab.chaos.script import FAULTS, OPERATIONS, Action, script
 from slotcar_lab.chaos.shrink import shrunk
 from slotcar_lab.chaos.stage import Stage, stage_on
+from slotcar_lab.chaos.timing import IN_REAL_TIME, IN_VIRTUAL_TIME
 from slotcar_lab.errors import LabError
+from slotcar_lab.guest.machine import Extras
 from slotcar_lab.snapshot import snapshot
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,31 +31,48 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="slotcar_lab.chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="another seed, other rounds")
-    parser.add_argument("--minutes", type=float, default=5.0, help="begin no round after so many minutes")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seed", type=int, default=1, help="another seed, other rounds")
+    which.add_argument("--seeds", type=several, default=None, help="one after the other, such as 1..200")
     parser.add_argument(
-        "--pace", type=factor, default=None, help="stretch all times so much; else by the first push's time"
+        "--minutes", type=float, default=5.0, help="begin no round after so many minutes, of the guest's time"
+    )
+    parser.add_argument(
+        "--pace",
+        type=factor,
+        default=None,
+        help="stretch all times so much; in real time else by the first push's time",
     )
     parser.add_argument("--round", type=int, default=None, help="only this round of the seed")
     parser.add_argument(
-        "--shrink-minutes", type=float, default=20.0, help="look so long for a shorter failing history"
-    )
+        "--shrink-minutes", type=float, default=20.0,
+        help="look so long, by this machine's clock, for a shorter failing history of --seed",
+    )  # fmt: skip
+    parser.add_argument("--real-time", action="store_true", help="by this machine's clock: another history each time")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab goes with it
+    run = Run(chosen.minutes, chosen.round, chosen.pace, IN_REAL_TIME if chosen.real_time else IN_VIRTUAL_TIME)
     try:
         requirements.ensure_for("chaos", say)
-        failed = rounds(chosen.seed, chosen.minutes, chosen.round, chosen.pace)
+        if chosen.seeds is not None:
+            return run.several(chosen.seeds)
+        failed = run.rounds(chosen.seed)
     except LabError as error:
         raise SystemExit(f"error: {error}") from error
     if failed is None:
         return 0
-    deadline = time.monotonic() + 60 * chosen.shrink_minutes
-    history, pace = failed
-    shortest = shrunk(history, partial(fails, pace=pace), lambda: time.monotonic() < deadline)
-    say("the shortest history that was seen to fail:")
-    for action in shortest:
-        say(f"  {action}")
+    if failed.history:
+        _shrink(failed, run, time.monotonic() + 60 * chosen.shrink_minutes)
     return 1
+
+
+def several(text: str) -> Sequence[int]:
+    """Seeds, as a command line says them: the first and the last."""
+    first, _, last = text.partition("..")
+    seeds = range(int(first), int(last) + 1)
+    if not seeds:
+        raise argparse.ArgumentTypeError(f"{text} is no seed: such as 1..200")
+    return seeds
 
 
 def factor(text: str) -> float:
@@ -63,58 +83,134 @@ def factor(text: str) -> float:
     return pace
 
 
-@contextmanager
-def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
-    """A lab and controllers of its own, and what the routers have before anything happens. All goes away again."""
-    with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as name:
-        folder = Path(name)
-        lab = control.up(topology.garnet(), folder / "lab")
-        try:
-            with stage_on(lab, folder, ROOT / "inventories" / "lab") as stage:
-                yield stage, {router: unnumbered(snapshot(lab, router)) for router in lab.topology.routers}
-        finally:
-            control.down(folder / "lab")
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What failed, in words; and the history that did, with its pace, where it is one round's."""
+
+    why: str
+    history: Sequence[Action] = ()
+    pace: float = 1.0
 
 
-def rounds(
-    seed: int, minutes: float, only: int | None, given_pace: float | None
-) -> tuple[Sequence[Action], float] | None:
-    """Plays rounds until the time is over; the history of the first that failed, and its pace."""
-    with staged() as (stage, baseline):
-        pace = given_pace or pace_of(stage.turn_s())
-        say(f"a turn took {stage.turn_s():.1f} s: a pace of {pace:g}")
-        began = time.monotonic()
-        number, slots, active, happened = only or 0, 0, 0, Counter[str]()
-        while only is not None or time.monotonic() - began < 60 * minutes:
-            say(f"seed {seed}, round {number}")
-            history = script(seed, number, pace)
-            outcome = play(stage, history, baseline, say, pace)
-            happened += outcome.happened
-            if outcome.findings:
-                _report(f"--seed {seed} --pace {pace:g} --round {number}", outcome)
-                _keep(stage, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
-                return history, pace
-            say(f"  in order: {outcome}")
-            number, slots, active = number + 1, slots + outcome.slots, active + outcome.active
-            if only is not None:
-                break
-        say(f"{number - (only or 0)} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
-        say(f"{active} of {slots} slots were active, on all of their routers")
-        say(f"what happened: {', '.join(f'{kind} {happened[kind]}' for kind in (*sorted(set(OPERATIONS)), *FAULTS))}")
-        if not active and only is None:
-            raise SystemExit("nothing was ever configured: that no promise was broken says nothing")
-        if only is None and (never := never_happened(happened, FAULTS, number)):
-            raise SystemExit(f"in {number} rounds these faults never happened: {', '.join(never)}")
-    return None
+@dataclass(slots=True)
+class Total:
+    """Of the rounds of a seed that were in order."""
+
+    rounds: int = 0
+    slots: int = 0
+    active: int = 0
+    happened: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.rounds += 1
+        self.slots += outcome.slots
+        self.active += outcome.active
+        self.happened += outcome.happened
+
+    @property
+    def text(self) -> str:
+        kinds = (*sorted(set(OPERATIONS)), *FAULTS)
+        return (
+            f"{self.active} of {self.slots} slots were active, on all of their routers\n"
+            f"what happened: {', '.join(f'{kind} {self.happened[kind]}' for kind in kinds)}"
+        )
+
+    def lack(self) -> Failed | None:
+        """Why these rounds say nothing, though they were in order."""
+        if not self.active:
+            return Failed("nothing was ever configured: that no promise was broken says nothing")
+        if never := never_happened(self.happened, FAULTS, self.rounds):
+            return Failed(f"in {self.rounds} rounds these faults never happened: {', '.join(never)}")
+        return None
 
 
-def fails(history: Sequence[Action], pace: float) -> bool:
-    """Whether it fails on routers and controllers that know nothing of what was before."""
-    say(f"again, with {len(history)} actions")
-    with staged() as (stage, baseline):
-        findings = play(stage, history, baseline, say, pace).findings
-    say(f"  {'; '.join(findings) or 'in order'}")
-    return bool(findings)
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the command line says.
+
+    Attributes:
+        minutes: no round begins after so many, by the clock that chaos goes by.
+        only: only this round.
+        pace: None where it is to be found.
+        extras: of the lab.
+    """
+
+    minutes: float
+    only: int | None
+    pace: float | None
+    extras: Extras
+
+    def several(self, seeds: Sequence[int]) -> int:
+        """Plays seeds one after the other, each on a lab of its own; the exit code."""
+        verdicts = {}
+        for seed in seeds:
+            began_s = time.monotonic()
+            try:
+                failed = self.rounds(seed)
+            except LabError as error:
+                failed = Failed(f"it could not be played: {error}")
+            verdicts[seed] = failed.why if failed else "in order"
+            say(f"seed {seed}: {verdicts[seed]} ({time.monotonic() - began_s:.0f} s of this machine)")
+        wrong = [seed for seed, verdict in verdicts.items() if verdict != "in order"]
+        say(f"{len(verdicts) - len(wrong)} of {len(verdicts)} seeds are in order")
+        if wrong:
+            say(f"not in order: {', '.join(map(str, wrong))}")
+        return 1 if wrong else 0
+
+    def rounds(self, seed: int) -> Failed | None:
+        """Plays a seed's rounds until the time is over, or until one fails: that one."""
+        with self.staged() as (stage, baseline):
+            pace = self.pace or stage.timing.pace(stage.turn_s())
+            began, began_s, total, number = stage.timing.instant, time.monotonic(), Total(), self.only or 0
+            say(f"a pace of {pace:g}")
+            while stage.timing.instant - began < 60 * self.minutes:
+                say(f"seed {seed}, round {number}")
+                history = script(seed, number, pace)
+                outcome = play(stage, history, baseline, say, pace)
+                if outcome.findings:
+                    _report(f"--seed {seed} --pace {pace:g} --round {number}", outcome)
+                    _keep(stage, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
+                    return Failed(f"round {number} failed", history, pace)
+                say(f"  in order: {outcome}")
+                total.add(outcome)
+                number += 1
+                if self.only is not None:
+                    break
+            say(
+                f"{total.rounds} rounds, {stage.timing.instant - began:.0f} s long, in {time.monotonic() - began_s:.0f} s"
+                f" of this machine, all in order (seed {seed})"
+            )
+            say(total.text)
+        return total.lack() if self.only is None else None
+
+    @contextmanager
+    def staged(self) -> Iterator[tuple[Stage, dict[str, str]]]:
+        """A lab and controllers of its own, and what the routers have before anything happens. All goes away again."""
+        with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as name:
+            folder = Path(name)
+            lab = control.up(topology.garnet(), folder / "lab", extras=self.extras)
+            try:
+                with stage_on(lab, folder, ROOT / "inventories" / "lab") as stage:
+                    yield stage, {router: unnumbered(snapshot(lab, router)) for router in lab.topology.routers}
+            finally:
+                control.down(folder / "lab")
+
+    def fails(self, history: Sequence[Action], pace: float) -> bool:
+        """Whether it fails on routers and controllers that know nothing of what was before."""
+        say(f"again, with {len(history)} actions")
+        with self.staged() as (stage, baseline):
+            findings = play(stage, history, baseline, say, pace).findings
+        say(f"  {'; '.join(findings) or 'in order'}")
+        return bool(findings)
+
+
+def _shrink(failed: Failed, run: Run, deadline: float) -> None:
+    """Tells the shortest part of a history that was seen to fail, until `deadline` (s of this machine)."""
+    fails = partial(run.fails, pace=failed.pace)
+    shortest = shrunk(failed.history, fails, lambda: time.monotonic() < deadline)
+    say("the shortest history that was seen to fail:")
+    for action in shortest:
+        say(f"  {action}")
 
 
 def _keep(stage: Stage, folder: Path) -> None:

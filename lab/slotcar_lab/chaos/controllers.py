@@ -1,8 +1,12 @@
-"""The controllers of chaos, run as a supervisor runs them: what fails is started again. Every end is judged."""
+"""The controllers of chaos, run as a supervisor runs them: what fails is started again. Every end is judged.
+
+A supervisor starts a controller at an instant of the agenda; how long a process takes to end is this machine's time.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -15,11 +19,17 @@ from pathlib import Path
 
 import psutil
 
+from slotcar_lab.chaos import faults, gate
+from slotcar_lab.chaos.agenda import Agenda
 from slotcar_lab.chaos.faults import Clock
 from slotcar_lab.chaos.judge import Cause, End, judge_end
-from slotcar_lab.controller import SLOTCAR, Controller, environment_for, free_port
+from slotcar_lab.chaos.timing import Timing
+from slotcar_lab.controller import Controller, environment_for, free_port
+from slotcar_lab.errors import LabError
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 
+#: Of Ansible's, for the controllers' plays.
+CALLBACKS = Path(__file__).with_name("plays")
 UNIT = Path(__file__).resolve().parents[3] / "deploy" / "systemd" / "slotcar.service"
 #: As `RestartSec` of a supervisor; longer, so that the other controller takes the lead.
 RESTART_S = 5.0
@@ -33,12 +43,19 @@ PLAY_FOLDERS = "slotcar-run-*"
 
 @dataclass(slots=True)
 class _Run:
-    """One process of a controller, from its start to its end."""
+    """One process of a controller, from its start to its end. Times are of this machine's monotonic clock."""
 
     child: subprocess.Popen[bytes]
     mark: str
+    program: str
     cause: Cause = Cause.ITSELF
     asked_at_s: float = 0.0
+    ended_at_s: float = 0.0
+    on_agenda: bool = False
+
+    def attend(self) -> None:
+        self.child.wait()
+        self.ended_at_s = time.monotonic()
 
 
 @dataclass(slots=True)
@@ -55,38 +72,51 @@ class Controllers:
     inventory: Path
     log_dir: Path
     clocks: dict[str, Clock]
+    timing: Timing
+    agenda: Agenda = field(default_factory=Agenda)
     running: dict[str, Controller] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     _runs: dict[str, _Run] = field(default_factory=dict)
     _started: int = 0
-    _closing: bool = False
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def gates(self) -> Path:
+        """The folder of the gates at which their pushes stop (`slotcar_lab.chaos.gate`)."""
+        return self.log_dir / "gates"
+
+    def pids(self) -> list[int]:
+        """The processes of those that live."""
+        return [one.pid for name, one in sorted(self.running.items()) if self.runs(name)]
 
     def start(self, name: str) -> None:
         """Starts the controller unless it runs."""
-        with self._lock:
-            if self._closing or self.runs(name):
-                return
-            self._started += 1
-            mark = f"{self.state_dir}/{name}-{self._started}"
-            environment = environment_for(self.state_dir, self.inventory) | {
-                "SLOTCAR_CHECK_INTERVAL": "10 s",
-                PORT_BASE_VARIABLE: os.environ.get(PORT_BASE_VARIABLE, ""),
-                "TMPDIR": str(self._temporary(name)),
-                OF_A_RUN: mark,
-            }
-            environment = {key: value for key, value in environment.items() if value}
-            # Who was started a moment ago may not listen yet.
-            port = free_port({one.port for one in self.running.values()})
-            with (self.log_dir / f"controller-{name}.log").open("ab") as output:
-                child = subprocess.Popen(
-                    [str(SLOTCAR), "serve", "--port", str(port)],
-                    env=environment | self.clocks[name].environment(),
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-                )  # fmt: skip
-            self._runs[name] = run = _Run(child, mark)
-            self.running[name] = Controller(self.state_dir, environment, child.pid, port)
-            threading.Thread(target=self._attend, args=(name, run), daemon=True).start()
+        if self.runs(name):
+            return
+        self._started += 1
+        program = f"chaos {name} {self._started}"  # as the database calls it
+        mark = f"{self.state_dir}/{name}-{self._started}"
+        environment = environment_for(self.state_dir, self.inventory) | {
+            "SLOTCAR_CHECK_INTERVAL": self.timing.check_interval,
+            PORT_BASE_VARIABLE: os.environ.get(PORT_BASE_VARIABLE, ""),
+            "TMPDIR": str(self._temporary(name)),
+            OF_A_RUN: mark,
+            "PGAPPNAME": program,
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            gate.FOLDER: str(self.gates),
+            **self.timing.environment(),
+        }
+        environment = {key: value for key, value in environment.items() if value}
+        # Who was started a moment ago may not listen yet.
+        port = free_port({one.port for one in self.running.values()})
+        with (self.log_dir / f"controller-{name}.log").open("ab") as output:
+            child = subprocess.Popen(
+                self.timing.serve(port),
+                env=environment | self.clocks[name].environment(),
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            )  # fmt: skip
+        self._runs[name] = run = _Run(child, mark, program)
+        self.running[name] = Controller(self.state_dir, environment, child.pid, port)
+        threading.Thread(target=run.attend, daemon=True).start()
 
     def runs(self, name: str) -> bool:
         return name in self._runs and self._runs[name].child.poll() is None
@@ -99,6 +129,9 @@ class Controllers:
         for pid in [*_children(run.child.pid), run.child.pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        run.child.wait()
+        with contextlib.suppress(LabError):
+            faults.wait_disconnected(self.state_dir / "postgres", run.program)
         return True
 
     def terminate(self, name: str) -> bool:
@@ -112,48 +145,44 @@ class Controllers:
         last.start()
         return True
 
-    def wait_ends(self) -> None:
-        """Waits until all that were told to stop have ended and were judged."""
-        with self._lock:
-            runs = [run for run in self._runs.values() if run.cause is not Cause.ITSELF]
-        for run in runs:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                run.child.wait(stop_timeout_s() + 5)
-        if runs:
-            time.sleep(CHILDREN_S + 1)
+    @property
+    def ending(self) -> bool:
+        """Whether one was told to end, and has not."""
+        return any(run.cause is not Cause.ITSELF and not run.on_agenda for run in self._runs.values())
+
+    def look(self) -> None:
+        """Puts on the agenda what a supervisor does with those that have ended."""
+        for name, run in self._runs.items():
+            if run.ended_at_s and not run.on_agenda:
+                run.on_agenda = True
+                self.agenda.put(self.timing.instant + RESTART_S, functools.partial(self._after, name, run))
 
     def close(self) -> None:
         """Ends all of them for good."""
-        with self._lock:
-            self._closing = True
-            runs = list(self._runs.values())
-        for one in list(self.running.values()):
+        for one in self.running.values():
             one.stop()
-        for run in runs:
+        for run in self._runs.values():
             for process in processes_of(run.mark):
                 with contextlib.suppress(psutil.Error):
                     process.kill()
 
     def _note_end(self, name: str, cause: Cause) -> _Run | None:
-        with self._lock:
-            run = self._runs.get(name)
-            if run is None or run.child.poll() is not None:
-                return None
-            run.cause, run.asked_at_s = cause, time.monotonic()
-            return run
+        run = self._runs.get(name)
+        if run is None or run.child.poll() is not None:
+            return None
+        run.cause, run.asked_at_s = cause, time.monotonic()
+        return run
 
-    def _attend(self, name: str, run: _Run) -> None:
-        """Waits for the end of a run, judges it, and starts the controller again as its supervisor would."""
-        status = run.child.wait()
-        took_s = time.monotonic() - run.asked_at_s if run.asked_at_s else 0.0
-        time.sleep(CHILDREN_S)
-        if self._closing:
-            return
+    def _after(self, name: str, run: _Run) -> None:
+        """Judges the end of a run, and starts the controller again as its supervisor would."""
+        time.sleep(max(0.0, run.ended_at_s + CHILDREN_S - time.monotonic()))
+        took_s = run.ended_at_s - run.asked_at_s if run.asked_at_s else 0.0
         left = tuple(" ".join(process.info["cmdline"] or ()) for process in processes_of(run.mark))
         folders = tuple(folder.name for folder in self._temporary(name).glob(PLAY_FOLDERS))
-        end = End(f"controller {name}", run.cause, status, took_s, stop_timeout_s(), left, folders)
-        self.findings += judge_end(end)
-        time.sleep(RESTART_S - CHILDREN_S)
+        status = run.child.returncode
+        self.findings += judge_end(
+            End(f"controller {name}", run.cause, status, took_s, stop_timeout_s(), left, folders)
+        )
         if run.cause is not Cause.ITSELF or status:
             self._forget_plays(name)
             self.start(name)

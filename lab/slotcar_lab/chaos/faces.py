@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import TracebackType
+from dataclasses import dataclass, field
 from typing import Any
 
 from slotcar_lab.chaos.audit import CLOCKS_S, WrongClock, seconds
 from slotcar_lab.chaos.judge import Sample
 from slotcar_lab.errors import LabError
 
-#: So often the API is asked for all reservations.
+#: So often the API is asked for all reservations; in virtual time at each instant at which time is held.
 EVERY_S = 1.0
 IN_PLACE = "in-place"
 
@@ -73,28 +70,14 @@ def _carried(changes: Sequence[Sample], port: int, at_s: float) -> bool:
     return any(port in one.ports for one in changes[max(0, first) : last])
 
 
+@dataclass(slots=True)
 class FaceWatch:
-    """Asks for all reservations while the `with` lasts; a controller that does not answer says nothing."""
+    """What the faces said so far; a controller that does not answer says nothing."""
 
-    def __init__(self, ask: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
-        self.answers: list[Answer] = []
-        self.times = 0
-        self._ask = ask
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    ask: Callable[[], Iterable[Mapping[str, Any]]]
+    answers: list[Answer] = field(default_factory=list)
 
-    def __enter__(self) -> FaceWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
-            with contextlib.suppress(LabError):
-                self.answers += answers_of(self._ask(), time.time())
-                self.times += 1
+    def look(self, at_s: float) -> None:
+        """Asks for all reservations."""
+        with contextlib.suppress(LabError):
+            self.answers += answers_of(self.ask(), at_s)

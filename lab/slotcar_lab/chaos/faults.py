@@ -7,6 +7,7 @@ import errno
 import os
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from slotcar_lab.errors import LabError
 DISK_MIB = 384
 #: In such steps a disk is filled; the last is its block.
 STEPS_BYTES = (16 * 2**20, 2**20, 4096)
+#: As long as only a hang takes.
+NOTICED_S = 120.0
 #: The fields of postmaster.pid (PostgreSQL, `pidfile.h`): the port, and the folder of the socket.
 PORT_LINE, SOCKET_LINE = 3, 4
 
@@ -111,13 +114,37 @@ def set_read_only(data_dir: Path, read_only: bool) -> None:
     Raises:
         LabError: it does not answer.
     """
+    setting = "SET default_transaction_read_only = on" if read_only else "RESET default_transaction_read_only"
+    with _connected(data_dir) as connection:
+        connection.execute(f"ALTER SYSTEM {setting}")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def wait_disconnected(data_dir: Path, program: str) -> None:
+    """Waits until the database has noticed that a program is dead, by its name: what it had locked is free then.
+
+    Raises:
+        LabError: the database does not answer, or does not notice.
+    """
+    until_s = time.monotonic() + NOTICED_S
+    with _connected(data_dir) as connection:
+        while connection.execute("SELECT FROM pg_stat_activity WHERE application_name = %s", [program]).fetchone():
+            if time.monotonic() > until_s:
+                raise LabError(f"the database did not notice that {program} is dead")
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def _connected(data_dir: Path) -> Iterator[psycopg.Connection]:
+    """
+    Raises:
+        LabError: the embedded database in `data_dir` does not answer.
+    """
     try:
         lines = (data_dir / "postmaster.pid").read_text().splitlines()
         address = f"host='{lines[SOCKET_LINE]}' port={lines[PORT_LINE]} user=postgres dbname=postgres"
-        setting = "SET default_transaction_read_only = on" if read_only else "RESET default_transaction_read_only"
         with psycopg.connect(address, connect_timeout=5, autocommit=True) as connection:
-            connection.execute(f"ALTER SYSTEM {setting}")
-            connection.execute("SELECT pg_reload_conf()")
+            yield connection
     except (OSError, IndexError, psycopg.Error) as error:
         raise LabError(f"the database in {data_dir} does not answer: {error}") from error
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from slotcar.ledger.model import State
 from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
-from slotcar_lab.chaos.faces import FaceWatch, judge_faces
+from slotcar_lab.chaos.faces import EVERY_S, FaceWatch, judge_faces
 from slotcar_lab.chaos.judge import Slot, judge, was_active
 from slotcar_lab.chaos.script import Action
 from slotcar_lab.chaos.stage import EDGES, NAMES, Done, Stage
 from slotcar_lab.chaos.watch import Watch
 from slotcar_lab.errors import LabError
 from slotcar_lab.snapshot import snapshot
+from slotcar_lab.virtual.conductor import NotAtRest
 
 #: After the last slot's end, so long until all devices must be equal to the ledger's function again.
 QUIET_S = 240.0
@@ -60,18 +61,16 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     first = _last_event(stage)
     for noted in (stage.findings, stage.processes.findings, stage.wrong_clocks):
         noted.clear()
-    with Watch(stage.lab, EDGES) as watch, FaceWatch(stage.ledger) as faces:
-        began = time.monotonic()
-        for action in actions:
-            time.sleep(max(0.0, began + action.at_s - time.monotonic()))
-            _act(stage, action, outcome, say)
-        stage.wait_over()
-        for name in NAMES:
-            stage.processes.start(name)
-        left = _wait_quiet(stage, time.time())
-        samples = watch.samples(time.time())
+    faces = FaceWatch(stage.ledger)
+    with Watch(stage.lab, EDGES) as watch:
+        try:
+            _play(stage, actions, _Teller(outcome, say, stage.timing.begin_round()), faces)
+        except NotAtRest as error:
+            outcome.findings.append(str(error))
+            return outcome
+        samples = watch.samples(stage.timing.now())
     outcome.changes = watch.changes
-    outcome.findings += [*([left] if left else []), *stage.findings, *stage.processes.findings]
+    outcome.findings += [*stage.findings, *stage.processes.findings]
     entries = [entry for entry in stage.ledger() if entry["reservation"]["name"] in names]
     slots = [replace(_slot(entry), pace=pace) for entry in entries]
     outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
@@ -87,6 +86,56 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     if outcome.findings:
         outcome.events = [_line(event) for event in events]
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Writes a round's history: what came of its actions, and at which instants, from its beginning (s since the epoch)."""
+
+    outcome: Outcome
+    say: Say
+    began: float
+
+    def tell(self, action: Action, done: Done, at: float) -> None:
+        self.outcome.happened[action.kind] += done.happened
+        self.outcome.history.append(f"{at - self.began:5.1f} s  {action.text}  -> {done.text}")
+        self.say(f"  {self.outcome.history[-1]}")
+
+
+def _play(stage: Stage, actions: Sequence[Action], teller: _Teller, faces: FaceWatch) -> None:
+    """All that happens in a round, until everything is at rest again."""
+    for action in actions:
+        stage.agenda.put(teller.began + action.at_s, partial(_begin, stage, action, teller))
+    while stage.busy:
+        _pass_until(stage, stage.agenda.next_at or stage.timing.instant + EVERY_S, faces)
+    for name in NAMES:
+        stage.processes.start(name)
+    if left := _wait_quiet(stage, faces):
+        teller.outcome.findings.append(left)
+
+
+def _pass_until(stage: Stage, until: float, faces: FaceWatch) -> None:
+    """Does what the agenda has until an instant, and asks the faces meanwhile."""
+    timing = stage.timing
+    while True:
+        stage.do_due()
+        if timing.instant >= until:
+            return
+        timing.wait_until(min(until, timing.instant + EVERY_S, stage.agenda.next_at or until))
+        faces.look(timing.now())
+
+
+def _begin(stage: Stage, action: Action, teller: _Teller) -> None:
+    """Does an action, or has it wait for the push that it is to strike."""
+    if "task" not in action.words:
+        _act(stage, action, teller)
+        return
+    nothing = Done("no push came", happened=False)
+    stage.place(
+        int(action.words["task"]),
+        partial(_act, stage, action, teller),
+        lambda: teller.tell(action, nothing, stage.timing.instant),
+    )
 
 
 def _last_event(stage: Stage) -> int:
@@ -107,30 +156,30 @@ def _line(event: Mapping[str, Any]) -> str:
     return f"{event['at']}  {event['kind']}  {event.get('device') or ''}  {event['details']}"
 
 
-def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
-    began = time.time()
+def _act(stage: Stage, action: Action, teller: _Teller) -> None:
+    at, began = stage.timing.instant, stage.timing.now()
     try:
         done = stage.do(action.kind, action.words)
     except LabError as error:
         done = Done(str(error), happened=False)
-    outcome.happened[action.kind] += done.happened
     if action.kind == "restart-router":
-        outcome.restarts.append(Span(action.words["router"], began, time.time(), str(action)))
-    outcome.history.append(f"{action}  -> {done.text}")
-    say(f"  {outcome.history[-1]}")
+        teller.outcome.restarts.append(Span(action.words["router"], began, stage.timing.now(), str(action)))
+    teller.tell(action, done, at)
 
 
-def _wait_quiet(stage: Stage, since_s: float) -> str:
-    """Waits until nothing of the round is to come and all devices have what is wanted.
+def _wait_quiet(stage: Stage, faces: FaceWatch) -> str:
+    """Waits until nothing of the round is to come and all devices have what is wanted; says why where that does not come.
 
-    The leader says so by readings since `since_s`: it does not know at once that a router restarted.
+    The leader says so by readings from now on: it does not know at once that a router restarted.
     """
-    deadline = time.monotonic() + QUIET_S
+    timing = stage.timing
+    since_s = timing.now()
+    deadline = timing.instant + QUIET_S
     last = ""
-    while time.monotonic() < deadline:
-        time.sleep(1.0)
+    while timing.instant < deadline:
+        _pass_until(stage, timing.instant + EVERY_S, faces)
         try:
-            now = time.time()
+            now = timing.now()
             if any(slot.end_s > now and slot.cancelled_s is None for slot in map(_slot, stage.ledger())):
                 continue
             leader = stage.leader()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from slotcar_lab.chaos.gate import TASKS
+
 #: How long things go on happening in a round, at a pace of 1.
 LENGTH_S = 30
 #: The turn of a controller (read, push, read back) that a pace of 1 is for. Where turns take longer than slots, no slot is
@@ -20,22 +22,33 @@ FAULTS = (
 )  # fmt: skip
 OF_A_ROUTER = ("restart-router", "partition")
 OF_A_CLOCK = ("set-clock-of-leader", "set-clock-of-standby")
+#: Of those that may strike within a push, so many do.
+WITHIN = 0.5
 #: These end after a while.
 THAT_LAST = (*OF_A_CLOCK, "fill-disk", "make-database-read-only")
+#: These may strike within a push: before one of its tasks, wherever it is by the clock.
+IN_A_PUSH = (
+    "kill-leader", "stop-leader", "fill-disk", "make-database-read-only", "kill-database", "cut-ssh", "restart-router",
+    "partition",
+)  # fmt: skip
 ROUTERS = ("anl-edge", "lbnl-edge")
 HOUR_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`at_s` after the round's beginning, do this."""
+    """`at_s` after the round's beginning, do this; where `words` name a task, before that task of the next push."""
 
     at_s: float
     kind: str
     words: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        return f"{self.kind} {' '.join(f'{key}={value}' for key, value in self.words.items())}".rstrip()
+
     def __str__(self) -> str:
-        return f"{self.at_s:5.1f} s  {self.kind} {' '.join(f'{key}={value}' for key, value in self.words.items())}".rstrip()
+        return f"{self.at_s:5.1f} s  {self.text}"
 
 
 def pace_of(turn_s: float) -> float:
@@ -75,6 +88,8 @@ def _words(chance: random.Random, kind: str, pace: float) -> dict[str, str]:
         words["router"] = chance.choice(ROUTERS)
     if kind == "kill-database":
         words["how"] = chance.choice(("killed", "stopped"))
+    if kind in IN_A_PUSH and chance.random() < WITHIN:
+        words["task"] = str(chance.randint(1, TASKS))
     return words
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,19 +14,27 @@ from typing import Any, NamedTuple
 import psutil
 
 from slotcar_lab.chaos import faults
+from slotcar_lab.chaos.agenda import Agenda
 from slotcar_lab.chaos.audit import WrongClock
 from slotcar_lab.chaos.controllers import Controllers
 from slotcar_lab.chaos.faults import Clock, Disk
+from slotcar_lab.chaos.gate import Gate
+from slotcar_lab.chaos.timing import Timing, timing_of
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR, Controller, environment_for
 from slotcar_lab.errors import LabError
 from slotcar_lab.wall_clock import compile_clock
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
-PARTITION_S = 10
+PARTITION_S = 10.0
+#: A push that a partition keeps waiting holds the guest's time: it waits no longer than so many seconds of this machine's.
+STALLED_S = 20.0
+#: So long an action waits for the push that it is to strike.
+PLACED_S = 30.0
 EDGES = ("anl-edge", "lbnl-edge")
 NAMES = ("a", "b")
 COMMAND_S = 180
+DATABASE_ENDS_S = 60.0
 #: So long it is tried to make the database accept changes again: it may have been killed meanwhile.
 WRITABLE_S = 120.0
 
@@ -63,19 +70,31 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
     """
     with faults.small_disk(folder / "disk") as disk:
         (disk.folder / "lab").symlink_to(lab.state_dir.resolve(), target_is_directory=True)
+        timing = timing_of(lab, folder)
         library = compile_clock(folder)
         clocks = {name: Clock(library, folder / f"clock-{name}") for name in NAMES}
-        stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks))
+        stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks, timing))
         stage.restart_routers()
+        timing.begin(stage.processes.pids, stage.beside)
         try:
             for name in NAMES:
                 stage.processes.start(name)
+                timing.rest()  # so that the first leads
             stage.wait_ready()
             yield stage
         finally:
+            timing.end()
             stage.put_right()
             stage.processes.close()
             stage.restart_routers()
+
+
+class _Lasting(NamedTuple):
+    """A fault that lasts: what ends it, and what is called again and again until then. `since_s`: this machine's."""
+
+    end: Callable[[], None]
+    during: Callable[[], object]
+    since_s: float
 
 
 @dataclass(slots=True)
@@ -93,7 +112,17 @@ class Stage:
     processes: Controllers
     wrong_clocks: list[WrongClock] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
-    _lasting: dict[str, tuple[threading.Event, threading.Thread]] = field(default_factory=dict)
+    _lasting: dict[str, _Lasting] = field(default_factory=dict)
+    _placed: list[tuple[Gate, Callable[[], None]]] = field(default_factory=list)
+    _gates: int = 0
+
+    @property
+    def timing(self) -> Timing:
+        return self.processes.timing
+
+    @property
+    def agenda(self) -> Agenda:
+        return self.processes.agenda
 
     @property
     def state_dir(self) -> Path:
@@ -108,15 +137,15 @@ class Stage:
         Raises:
             LabError: the controllers do not come up in time.
         """
-        deadline = time.monotonic() + timeout_s
+        deadline = self.timing.instant + timeout_s
         while True:
             leader = self.leader()
             with contextlib.suppress(LabError):
                 if leader is not None and self.controllers[leader].settled():
                     return
-            if time.monotonic() > deadline:
+            if self.timing.instant > deadline:
                 raise LabError(f"the controllers do not come up; see {self.processes.log_dir}")
-            time.sleep(0.5)
+            self.timing.wait_until(self.timing.instant + 0.5)
 
     def any(self) -> Controller:
         """One that answers.
@@ -139,7 +168,9 @@ class Stage:
 
     def slotcar(self, *arguments: str) -> Done:
         """An operator's command and what it says, also where it fails: a refusal is no fault. None at all is one."""
-        environment = environment_for(self.state_dir, self.inventory) | {"SLOTCAR_DEBUG": "1"}
+        environment = (
+            environment_for(self.state_dir, self.inventory) | self.timing.environment() | {"SLOTCAR_DEBUG": "1"}
+        )
         try:
             done = subprocess.run(
                 [str(SLOTCAR), *arguments],
@@ -148,8 +179,10 @@ class Stage:
         except subprocess.TimeoutExpired:
             self.findings.append(f"slotcar {' '.join(arguments)} gave no answer within {COMMAND_S} s")
             return Done("no answer", happened=False)
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        return Done(f"{done.returncode}: {last}", happened=done.returncode == 0)
+        if done.returncode:
+            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+            return Done(f"{done.returncode}: {' '.join(last)}", happened=False)
+        return Done("done")
 
     def do(self, kind: str, words: Words) -> Done:
         """Makes one action happen.
@@ -180,34 +213,67 @@ class Stage:
         for router in self.lab.topology.routers:
             self._restart(router)
 
-    def wait_over(self) -> None:
-        """Waits until every fault that lasts has ended, and all controllers that were told to stop."""
-        for _, thread in list(self._lasting.values()):
-            thread.join()
-        self.processes.wait_ends()
+    @property
+    def busy(self) -> bool:
+        """Whether something is to happen, or to end."""
+        return self.agenda.next_at is not None or self.processes.ending
+
+    def do_due(self) -> None:
+        """What the agenda has until now."""
+        while (entry := self.agenda.take(self.timing.instant)) is not None:
+            entry()
+
+    def place(self, task: int, do: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Has something done before that task of the next push, which waits for it.
+
+        Args:
+            otherwise: what is done where no push comes.
+        """
+        self._gates += 1
+        placed = (Gate(self.processes.gates, f"{self._gates:04}", task), do)
+        placed[0].close()
+        self._placed.append(placed)
+        self.agenda.put(self.timing.instant + PLACED_S, functools.partial(self._displace, placed, otherwise))
+
+    def beside(self) -> None:
+        """What goes on while an instant is waited for: pushes come to their gates, controllers end, faults go on."""
+        self.processes.look()
+        for lasting in list(self._lasting.values()):
+            lasting.during()
+        for placed in [one for one in self._placed if one[0].reached]:
+            self._placed.remove(placed)
+            placed[1]()
+            placed[0].open()
 
     def put_right(self) -> None:
-        """Ends every fault that lasts now."""
-        for over, thread in list(self._lasting.values()):
-            over.set()
-            thread.join()
+        """Ends every fault that lasts now, and has nothing more happen."""
+        self.agenda.clear()
+        for gate, _ in self._placed:
+            gate.open()
+        self._placed.clear()
+        for what in list(self._lasting):
+            self._end_lasting(what)
+
+    def _displace(self, placed: tuple[Gate, Callable[[], None]], otherwise: Callable[[], None]) -> None:
+        if placed in self._placed:
+            self._placed.remove(placed)
+            placed[0].open()
+            otherwise()
 
     def _last(self, what: str, for_s: float, end: Callable[[], None], during: Callable[[], object] = int) -> None:
-        """Ends a fault after `for_s` seconds, or when all is put right. `during` is called twice a second until then."""
-        over = threading.Event()
+        """Ends a fault after `for_s` seconds, or when all is put right. `during` is called again and again until then."""
+        self._lasting[what] = lasting = _Lasting(end, during, time.monotonic())
+        self.agenda.put(self.timing.instant + for_s, functools.partial(self._end_lasting, what, lasting))
 
-        def wait() -> None:
-            until = time.monotonic() + for_s
-            while not over.wait(min(0.5, max(0.0, until - time.monotonic()))) and time.monotonic() < until:
-                during()
-            end()
-
-        thread = threading.Thread(target=wait, daemon=True)
-        self._lasting[what] = (over, thread)
-        thread.start()
+    def _end_lasting(self, what: str, only: _Lasting | None = None) -> None:
+        """Unless it has ended already, and another of its kind lasts."""
+        lasting = self._lasting.get(what)
+        if lasting is not None and only in (None, lasting):
+            del self._lasting[what]
+            lasting.end()
 
     def _lasts(self, what: str) -> bool:
-        return what in self._lasting and self._lasting[what][1].is_alive()
+        return what in self._lasting
 
     def _named(self, *, leader: bool) -> str | None:
         leads = self.leader()
@@ -215,7 +281,9 @@ class Stage:
 
     def _end(self, end: Callable[[str], bool], *, leader: bool) -> Done:
         name = self._named(leader=leader)
-        return Done(f"controller {name}") if name is not None and end(name) else NOBODY
+        if name is None or not end(name):
+            return NOBODY
+        return Done(f"controller {name}")
 
     def _set_clock(self, words: Words, *, leader: bool) -> Done:
         name = self._named(leader=leader)
@@ -223,11 +291,11 @@ class Stage:
             return NOBODY
         if self._lasts(f"clock {name}"):
             return Done(f"the clock of controller {name} is wrong already", happened=False)
-        clock, ahead_s, since_s = self.processes.clocks[name], int(words["ahead_s"]), time.time()
+        clock, ahead_s, since_s = self.processes.clocks[name], int(words["ahead_s"]), self.timing.now()
 
         def set_right() -> None:
             clock.set(0)
-            self.wrong_clocks.append(WrongClock(since_s, time.time(), ahead_s))
+            self.wrong_clocks.append(WrongClock(since_s, self.timing.now(), ahead_s))
 
         clock.set(ahead_s)
         self._last(f"clock {name}", float(words["for_s"]), set_right)
@@ -239,7 +307,7 @@ class Stage:
         taken_bytes = self.disk.fill()
         # What others give back is taken as well.
         self._last("disk", for_s, self.disk.free, self.disk.fill)
-        return Done(f"{taken_bytes // 2**20} MiB, {self.disk.free_bytes} bytes are left", taken_bytes > 0)
+        return Done("no byte is left", taken_bytes > 0)
 
     def _make_read_only(self, for_s: float) -> Done:
         if self._lasts("database"):
@@ -269,18 +337,30 @@ class Stage:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
                     cut += 1
-        return Done(f"{cut} connections", cut > 0)
+        return Done("all connections", happened=True) if cut else NOBODY
 
     def _partition(self, router: str) -> Done:
         """For some seconds its ssh neither answers nor closes, as behind a link that loses everything."""
+        what = f"ssh of {router}"
+        if self._lasts(what):
+            return Done("it does not answer already", happened=False)
+        self._signal_ssh(router, "STOP")
+        began_s = time.monotonic()
+
+        def end_of_patience() -> None:
+            if time.monotonic() - began_s > STALLED_S:
+                self._end_lasting(what)
+
+        self._last(what, PARTITION_S, functools.partial(self._signal_ssh, router, "CONT"), end_of_patience)
+        return Done(f"{router} for {PARTITION_S:g} s")
+
+    def _signal_ssh(self, router: str, signal: str) -> None:
+        # Twice: the first may have met one that was being started.
         script = (
-            'space=$(ip netns identify $$); signal() { for pid in $(ip netns pids "$space"); do'
-            ' if [ "$(cat /proc/$pid/comm 2>/dev/null)" = sshd ]; then kill "-$1" "$pid"; fi; done; };'
-            f" (for second in $(seq {PARTITION_S}); do signal STOP; sleep 1; done; signal CONT)"
-            " >/dev/null 2>&1 </dev/null &"
+            'space=$(ip netns identify $$); for time in 1 2; do for pid in $(ip netns pids "$space"); do'
+            f' if [ "$(cat /proc/$pid/comm 2>/dev/null)" = sshd ]; then kill -{signal} "$pid"; fi; done; done; true'
         )
-        self.lab.check(router, ["setsid", "sh", "-c", script])
-        return Done(f"{router} for {PARTITION_S} s")
+        self.lab.check(router, ["sh", "-c", script])
 
     def _restart(self, router: str) -> Done:
         """What a restart takes away: everything in /run/slotcar, its processes, and Slotcar's queues and filters. By one
@@ -301,8 +381,11 @@ class Stage:
         file = self.state_dir / "postgres" / "postmaster.pid"
         with contextlib.suppress(OSError, ValueError, psutil.Error):
             postmaster = psutil.Process(int(file.read_text().split("\n", 1)[0]))
+            its_own = postmaster.children()
             (postmaster.kill if how == "killed" else postmaster.terminate)()
-            return Done(f"process {postmaster.pid} {how}")
+            if how == "killed":  # the others end when they notice
+                psutil.wait_procs([postmaster, *its_own], DATABASE_ENDS_S)
+            return Done(how)
         return NOBODY
 
     def turn_s(self) -> float:

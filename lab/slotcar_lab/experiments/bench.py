@@ -368,7 +368,7 @@ def bench(
         try:
             new_bench = Bench(lab, inventory, state_dir, say, smoke, controller, scale, lab.clock, by)
             if by is not None:
-                new_bench.clock = Conductor(lab.clock, lambda: new_bench.controller, by.idle)
+                new_bench.clock = Conductor(lab.clock, lambda: [new_bench.controller.pid], by.idle)
             new_bench.settle()
             say("the routers have their baseline: the queues, and no reservation")
             yield new_bench

@@ -53,11 +53,13 @@ class Extras:
 
     Attributes:
         virtual_time: its clock counts its instructions, whatever this machine does meanwhile; the agent lets it run.
+        clock_at: what its clock shows in the beginning, UTC, such as 2026-01-05T00:00:00; else what this machine's does.
     """
 
     init: Init = Init.AGENT
     disks: tuple[Disk, ...] = ()
     virtual_time: bool = False
+    clock_at: str = ""
 
 
 PLAIN = Extras()
@@ -91,7 +93,7 @@ def start(
     argv = [
         # Packets are late when the guest is: ahead of the machine's other work where that is allowed.
         *(() if extras.virtual_time else (which("nice") or "nice", "-n", str(NICE))),
-        *machine_words(accel, virtual_time=extras.virtual_time),
+        *machine_words(accel, virtual_time=extras.virtual_time, clock_at=extras.clock_at),
         *(shared_memory_words(console.parent) if extras.virtual_time else ()),
         *_kernel(kernel, " ".join(f"{key}={value}" for key, value in words.items())),
         *("-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,multidevs=remap"),
@@ -188,12 +190,12 @@ def shared_memory_words(folder: Path) -> list[str]:
     return ["-object", backend, "-device", "ivshmem-plain,memdev=time"]
 
 
-def machine_words(accel: str, *, virtual_time: bool = False) -> list[str]:
+def machine_words(accel: str, *, virtual_time: bool = False, clock_at: str = "") -> list[str]:
     """QEMU's words for the machine. In virtual time an instruction takes a nanosecond, and a guest that has nothing to do
     does not wait (`sleep=off`); QEMU counts so for one processor alone."""
     cpus = 1 if virtual_time else max(2, min(4, os.cpu_count() or 2))
     tcg = f"tcg,thread={'single' if virtual_time else 'multi'},tb-size=512"
-    clock = ["-rtc", f"base=utc,clock={'vm' if virtual_time else 'host'}"]
+    clock = ["-rtc", f"base={clock_at or 'utc'},clock={'vm' if virtual_time else 'host'}"]
     clock += ["-icount", "shift=0,sleep=off"] if virtual_time else []
     return [
         which("qemu-system-x86_64") or "qemu-system-x86_64",

@@ -1,61 +1,109 @@
-"""Lets the time of a lab run for a controller: never while it is at work, and never past an instant at which it will be."""
+"""Lets the time of a lab run for controllers: never while one is at work, nor past an instant at which one will be."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slotcar_lab.clocks import Clock
-from slotcar_lab.controller import Controller
 from slotcar_lab.errors import LabError
-from slotcar_lab.virtual.idle import Idle, read_idle
+from slotcar_lab.virtual.idle import NOBODY, Idle, Turn, give_turn, read_idle, read_turn
 
-#: A loop that is at work for longer, in seconds of this machine, hangs.
+#: A controller that is at work for longer, in seconds of this machine, hangs.
 PATIENCE_S = 900.0
-LOOK_S = 0.05
+LOOK_S = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+class NotAtRest(LabError):
+    """A controller is at work for so long that it hangs."""
+
+
+def _nothing() -> None:
+    """Nobody does anything beside."""
+
+
+@dataclass(slots=True)
 class Conductor:
-    """The lab's clock, for whoever does something beside a controller.
+    """The lab's clock, for whoever does something beside controllers.
+
+    Time is held for each controller that lives: until it has looked, since time was held, whether something happened, and
+    has nothing to do. One that has ended holds it no more; one that was told to stop does until it has ended.
 
     Attributes:
         clock: the guest's.
-        controller: the one that runs now.
-        folder: where it says until when it has nothing to do.
+        pids: the controllers that live now, by their processes, in the order of their turns.
+        folder: where they say until when they have nothing to do.
+        tick_s: with it, time runs to whole multiples of so many seconds only, and controllers that have something to do at
+            one of them do it one after the other (`by_turns`). At work a controller moves the guest's clock by a second or
+            two, more or less: what comes next begins at the same tick all the same.
+        beside: called again and again while time is held; for what else may happen on this machine.
     """
 
     clock: Clock
-    controller: Callable[[], Controller]
+    pids: Callable[[], Sequence[int]]
     folder: Path
+    tick_s: float = 0.0
+    beside: Callable[[], None] = _nothing
 
     def now(self) -> float:
         return self.clock.now()
 
+    def by_turns(self) -> None:
+        """From now on, until `give_turn` with None."""
+        give_turn(self.folder, Turn(NOBODY, self.now()))
+
     def wait_until(self, at: float) -> None:
         """
         Raises:
-            LabError: the controller does not come to rest.
+            NotAtRest: a controller hangs.
         """
-        while self.now() < at:
-            self.clock.wait_until(min(at, self.wait_idle().until))
+        at = self._tick(at)
+        while self.come < at:
+            until = max(min(at, self._tick(self.wait_idle())), self._tick(self.now()))
+            self.clock.wait_until(until)
+            if (turn := read_turn(self.folder)) is not None:
+                give_turn(self.folder, turn._replace(at=until))
 
-    def wait_idle(self) -> Idle:
-        """Waits until the controller has nothing to do and has seen all that the ledger has, and gives what it said.
+    @property
+    def come(self) -> float:
+        """The instant that has come, as controllers go by it: by turns the last tick, else the present."""
+        turn = read_turn(self.folder)
+        return turn.at if turn else self.now()
+
+    def _tick(self, at: float) -> float:
+        """The next instant to which time may run, from that one on."""
+        return math.ceil(at / self.tick_s) * self.tick_s if self.tick_s and at < math.inf else at
+
+    def wait_idle(self) -> float:
+        """Waits until no controller has anything to do, and gives the instant at which one will have.
 
         Raises:
-            LabError: it does not come to that.
+            NotAtRest: it does not come to that.
         """
-        deadline = time.monotonic() + PATIENCE_S
+        since = time.monotonic()
+        deadline = since + PATIENCE_S
         while True:
-            controller = self.controller()
-            if read_idle(self.folder, controller.pid) is not None:  # else it need not be asked, which is work for it
-                newest = controller.newest_event()  # before it is looked at again: what it has seen since is more
-                at_rest = read_idle(self.folder, controller.pid)
-                if at_rest is not None and at_rest.last_event >= newest and at_rest.until > self.now():
-                    return at_rest
+            self.beside()
+            notes = {pid: read_idle(self.folder, pid) for pid in self.pids()}
+            come = self.come
+            idle = {pid: one for pid, one in notes.items() if one is not None and one.at_rest(since, come)}
+            if len(idle) == len(notes):
+                if not self._gives_turn(idle):
+                    return min((one.until for one in idle.values()), default=math.inf)
+                since = time.monotonic()
+                deadline = since + PATIENCE_S
             if time.monotonic() > deadline:
-                raise LabError(f"the controller does not come to rest: {controller.get('/v1/controller')}")
+                raise NotAtRest(f"it does not come to rest: {', '.join(map(str, notes.keys() - idle.keys()))}")
             time.sleep(LOOK_S)
+
+    def _gives_turn(self, idle: dict[int, Idle]) -> bool:
+        """Whether one may do what it has to do, or whether nobody may from now on: then all look again."""
+        wanting = next((pid for pid, one in idle.items() if one.wants), NOBODY)
+        turn = read_turn(self.folder)
+        if turn is None or turn.pid == wanting == NOBODY:
+            return False
+        give_turn(self.folder, turn._replace(pid=wanting))
+        return True

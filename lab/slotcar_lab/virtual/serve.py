@@ -22,9 +22,8 @@ from slotcar_lab.virtual import idle
 
 def clocks(time_file: Path, idle_folder: Path) -> Clocks:
     """Nobody sets the guest's clock, so that its time is also the seconds that nobody sets."""
-    return Clocks(
-        monotonic=partial(read_time, time_file), idle=partial(idle.idle_noted, idle_folder), read_by_plays=True
-    )
+    now = partial(read_time, time_file)
+    return Clocks(monotonic=now, idle=partial(idle.idle_noted, idle_folder, now), read_by_plays=True)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -107,24 +108,32 @@ def test_a_new_ledger_s_leader_goes_above_what_a_router_has_seen(world: CiscoWor
     assert events(ledger, "push.device-failed") == []
 
 
-def test_a_loop_with_nothing_to_do_says_until_when_and_which_event_it_has_seen(
+def test_a_loop_with_nothing_to_do_says_until_when_and_looks_all_the_time_whether_something_happened(
     world: CiscoWorld, ledger: Ledger
 ) -> None:
     """Whoever drives a clock that does not run by itself goes by that."""
-    announced: list[tuple[int, datetime]] = []
-    within: list[bool] = []
+    announced: list[float] = []
+    within: list[int] = []
 
     @contextmanager
-    def idle(last_event: int, until: datetime) -> Iterator[None]:
-        announced.append((last_event, until))
-        within.append(True)
-        yield
+    def idle(until_s: float) -> Iterator[Iterator[float]]:
+        announced.append(until_s)
+        within.append(0)
+        yield naps()
         within.pop()
+
+    def naps() -> Iterator[float]:
+        while True:
+            within[-1] += 1
+            yield 0.01
 
     with leading(world, ledger, clocks=Clocks(idle=idle)) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
-        wait_for(lambda: bool(within and announced[-1][0] == ledger.last_event()), "it to have seen its own events")
-        assert announced[-1][1] > datetime.now(UTC)
+        wait_for(lambda: bool(within) and within[-1] > 1, "it to have nothing to do, and to have looked again")
+        assert announced[-1] > time.monotonic()
+        times = len(announced)
+        ledger.append_event("test.wakes", datetime.now(UTC))
+        wait_for(lambda: len(announced) > times, "it to have seen the event, and to have nothing to do again")
     assert within == []
     assert failures == []
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import signal
+from argparse import ArgumentTypeError
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.ledger.model import State
+from slotcar_lab.chaos.__main__ import ROOT, several
 from slotcar_lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
 from slotcar_lab.chaos.controllers import stop_timeout_s
 from slotcar_lab.chaos.faces import Answer, answers_of, judge_faces
+from slotcar_lab.chaos.gate import TASKS
 from slotcar_lab.chaos.judge import (
     CANCEL_S,
     OUTSIDE_S,
@@ -29,7 +33,7 @@ from slotcar_lab.chaos.judge import (
     was_active,
 )
 from slotcar_lab.chaos.round import _slot as entry_slot
-from slotcar_lab.chaos.script import FAULTS, HOUR_S, THAT_LAST, pace_of, script
+from slotcar_lab.chaos.script import FAULTS, HOUR_S, IN_A_PUSH, THAT_LAST, pace_of, script
 from slotcar_lab.chaos.shrink import shrunk
 from slotcar_lab.chaos.watch import looks
 
@@ -76,6 +80,18 @@ def test_a_fault_that_lasts_says_how_long_and_a_clock_is_an_hour_wrong_either_wa
     assert {action.kind for action in lasting} == set(THAT_LAST)
     assert {10 <= int(action.words["for_s"]) <= 40 for action in lasting} == {True}
     assert {int(action.words["ahead_s"]) for action in actions if "clock" in action.kind} == {-HOUR_S, HOUR_S}
+
+
+def test_a_fault_that_may_strike_within_a_push_is_before_one_of_its_tasks_or_between_pushes() -> None:
+    drawn = [action for number in range(300) for action in script(7, number)]
+    assert {action.kind for action in drawn if "task" in action.words} == set(IN_A_PUSH)
+    assert {action.words["task"] for action in drawn if "task" in action.words} == {"1", "2", "3", "4"}
+    assert {action.kind for action in drawn if "task" not in action.words} >= set(IN_A_PUSH)
+
+
+def test_a_push_of_routers_has_the_tasks_that_faults_are_placed_before() -> None:
+    (play,) = yaml.safe_load((ROOT / "playbooks" / "push-linux.yml").read_text())
+    assert len(play["tasks"]) == TASKS
 
 
 def test_a_long_run_in_which_a_kind_of_fault_never_happened_is_told() -> None:
@@ -286,3 +302,11 @@ def test_a_faces_answer_is_of_each_router_that_it_says_to_have_the_slot() -> Non
     reservation = {"name": "cms", "destination": {"port": 6001}}
     entries = [{"reservation": reservation, "slot": {"devices": devices}}, {"reservation": reservation, "slot": None}]
     assert answers_of(entries, 130.0) == [in_place(100.0)]
+
+
+def test_several_seeds_are_the_first_to_the_last() -> None:
+    assert list(several("1..3")) == [1, 2, 3]
+    assert list(several("7..7")) == [7]
+    for wrong in ("3..1", "7", "a..b"):
+        with pytest.raises((ValueError, ArgumentTypeError)):
+            several(wrong)
