@@ -2,8 +2,9 @@
 
     watcher.py DEVICE
 
-Writes one JSON line at the beginning and after each change: the seconds since the epoch, by this kernel's clock, and the
-ports. It sleeps until the kernel tells of a change: to ask again and again costs an emulated router half a processor.
+Writes one JSON line at the beginning, after each change, and for each line that it is given: the seconds since the epoch by
+this kernel's clock, the ports, and whether it was asked. It sleeps until the kernel tells of a change: to ask again and
+again costs an emulated router half a processor.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -34,14 +36,19 @@ def main(device: str) -> None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
         changes.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         changes.bind((0, RTMGRP_TC))
-        at_s, last = time.time(), None
+        at_s, last, asked = time.time(), None, False
         while True:
             policed = ports(device)
-            if policed != last:
-                sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed}) + "\n")
+            if policed != last or asked:
+                sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed, "asked": asked}) + "\n")
                 sys.stdout.flush()
                 last = policed
-            at_s = wait_for_change(changes)
+            ready, _, _ = select.select([changes, sys.stdin], [], [])
+            # What changed before it was asked comes first.
+            asked = changes not in ready
+            if asked and not sys.stdin.readline():
+                return
+            at_s = time.time() if asked else wait_for_change(changes)
 
 
 def wait_for_change(changes: socket.socket) -> float:

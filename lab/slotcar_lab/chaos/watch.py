@@ -15,7 +15,8 @@ from slotcar_lab.errors import LabError
 
 WATCHER = Path(__file__).resolve().parents[1] / "agent" / "watcher.py"
 DEVICE = "eth2"
-STARTED_S = 30.0
+#: As long as only a hang takes.
+ANSWER_S = 300.0
 #: Between changes a router is taken to have been seen so often.
 EVERY_S = 0.5
 
@@ -30,16 +31,17 @@ class Watch:
     def __init__(self, lab: Lab, routers: Iterable[str]) -> None:
         self._offset_s = lab.clock_offset().offset_us / 1_000_000
         self._changes: dict[str, list[Sample]] = {router: [] for router in routers}
-        self._processes = {router: lab.start_python(router, WATCHER, DEVICE) for router in self._changes}
-        self._begun = {router: threading.Event() for router in self._changes}
+        self._processes = {router: lab.start_python(router, WATCHER, DEVICE, stdin=True) for router in self._changes}
+        self._answered = {router: threading.Event() for router in self._changes}
 
     def __enter__(self) -> Watch:
         for router in self._changes:
             threading.Thread(target=self._read, args=(router,), daemon=True).start()
-        for router, begun in self._begun.items():
-            if not begun.wait(STARTED_S):
-                self._close()
-                raise LabError(f"{router} cannot be watched: {self._processes[router].stderr or 'it says nothing'}")
+        try:
+            self._wait_answers()
+        except LabError:
+            self._close()
+            raise
         return self
 
     def __exit__(
@@ -58,6 +60,10 @@ class Watch:
             LabError: a router is not watched any more.
         """
         for router, process in self._processes.items():
+            self._answered[router].clear()
+            process.write(b"\n")
+        self._wait_answers()  # by then all that changed before has come
+        for router, process in self._processes.items():
             if process.poll() is not None or process.failed:
                 raise LabError(f"{router} was not watched to the end: {process.stderr or 'its connection ended'}")
         all_samples = [sample for changes in self._changes.values() for sample in looks(changes, until_s)]
@@ -66,8 +72,20 @@ class Watch:
     def _read(self, router: str) -> None:
         for line in self._processes[router].lines():
             change = json.loads(line.text)
-            self._changes[router].append(Sample(change["at_s"] - self._offset_s, router, frozenset(change["ports"])))
-            self._begun[router].set()
+            sample = Sample(change["at_s"] - self._offset_s, router, frozenset(change["ports"]))
+            if not self._changes[router] or sample.ports != self._changes[router][-1].ports:
+                self._changes[router].append(sample)
+            if change["asked"] or len(self._changes[router]) == 1:
+                self._answered[router].set()
+
+    def _wait_answers(self) -> None:
+        """
+        Raises:
+            LabError: a router does not answer.
+        """
+        for router, answered in self._answered.items():
+            if not answered.wait(ANSWER_S):
+                raise LabError(f"{router} cannot be watched: {self._processes[router].stderr or 'it says nothing'}")
 
     def _close(self) -> None:
         for process in self._processes.values():
