@@ -17,7 +17,7 @@ import pytest
 from slotcar.ledger import embedded
 from slotcar_lab import requirements
 from slotcar_lab.chaos.controllers import OF_A_RUN, processes_of
-from slotcar_lab.chaos.faults import Clock, set_read_only, small_disk
+from slotcar_lab.chaos.faults import Clock, set_read_only, small_disk, wait_disconnected
 from slotcar_lab.wall_clock import compile_clock
 from tests.support.patience import PATIENCE_S, wait_for
 
@@ -143,6 +143,22 @@ def test_a_read_only_database_refuses_changes_in_sessions_that_are_open_until_it
         set_read_only(data_dir, read_only=False)
         wait_for(lambda: _setting(open_before) == "off", "the database to take writes again")
         open_before.execute("INSERT INTO one VALUES (1)")
+
+
+def test_a_program_that_died_is_waited_for_until_the_database_has_noticed(tmp_path: Path) -> None:
+    data_dir = tmp_path / "postgres"
+    with _stopped(data_dir):
+        address = embedded.start(data_dir)
+        code = f"import psycopg, time; psycopg.connect({address!r}); print(flush=True); time.sleep(1000)"
+        with subprocess.Popen(
+            [sys.executable, "-c", code], env=os.environ | {"PGAPPNAME": "dies"}, stdout=subprocess.PIPE
+        ) as program:
+            assert program.stdout is not None
+            program.stdout.readline()
+            program.kill()
+        wait_disconnected(data_dir, "dies")
+        with psycopg.connect(address) as connection:
+            assert connection.execute("SELECT FROM pg_stat_activity WHERE application_name = 'dies'").fetchall() == []
 
 
 def test_what_a_run_of_a_controller_started_is_found_after_its_end() -> None:

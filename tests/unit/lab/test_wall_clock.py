@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from slotcar_lab.agent.hold import TIME
+from slotcar_lab.chaos.faults import Clock
 from slotcar_lab.wall_clock import compile_clock, of_a_guest
 
 AT_S = 4_102_444_800
@@ -46,6 +47,16 @@ def test_every_process_reads_what_the_guest_tells_and_waits_as_long_as_ever(libr
     answer = read(of_a_guest(library, file))
     assert answer["waited"]
     assert answer["wall"] == pytest.approx([AT_S + 0.5] * 3 + [AT_S], abs=1e-3)
+
+
+@pytest.mark.parametrize("ahead_s", [-3600, 3600])
+def test_a_clock_that_is_set_is_the_guests_and_so_many_seconds(library: Path, tmp_path: Path, ahead_s: int) -> None:
+    file = tmp_path / "time"
+    file.write_bytes(TIME.pack(AT_S * 10**9))
+    clock = Clock(library, tmp_path / "clock")
+    clock.set(ahead_s)
+    answer = read(of_a_guest(library, file) | clock.environment())
+    assert answer["wall"] == pytest.approx([AT_S + ahead_s] * 4, abs=1e-3)
 
 
 def test_before_a_guest_tells_its_time_it_is_this_machines(library: Path, tmp_path: Path) -> None:
