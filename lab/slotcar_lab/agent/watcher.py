@@ -36,19 +36,19 @@ def main(device: str) -> None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
         changes.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         changes.bind((0, RTMGRP_TC))
-        at_s, last, asked = time.time(), None, False
+        at_s, last, on_request = time.time(), None, False
         while True:
             policed = ports(device)
-            if policed != last or asked:
-                sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed, "asked": asked}) + "\n")
+            if policed != last or on_request:
+                sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed, "asked": on_request}) + "\n")
                 sys.stdout.flush()
                 last = policed
             ready, _, _ = select.select([changes, sys.stdin], [], [])
             # What changed before it was asked comes first.
-            asked = changes not in ready
-            if asked and not sys.stdin.readline():
+            on_request = changes not in ready
+            if on_request and not sys.stdin.readline():
                 return
-            at_s = time.time() if asked else wait_for_change(changes)
+            at_s = time.time() if on_request else wait_for_change(changes)
 
 
 def wait_for_change(changes: socket.socket) -> float:

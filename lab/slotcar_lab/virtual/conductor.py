@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slotcar_lab.clocks import Clock
 from slotcar_lab.errors import LabError
-from slotcar_lab.virtual.idle import NOBODY, Idle, Turn, give_turn, read_idle, read_turn
+from slotcar_lab.virtual.idle import NEAR_S, NOBODY, Idle, Turn, give_turn, read_idle, read_turn
 
 #: A controller that is at work for longer, in seconds of this machine, hangs.
 PATIENCE_S = 900.0
 LOOK_S = 0.02
+#: Of the guest's seconds: time creeps so long before and after an instant at which routers do something.
+BEFORE_S, AFTER_S = 0.02, 0.2
 
 
 class NotAtRest(LabError):
@@ -40,6 +42,8 @@ class Conductor:
             one of them do it one after the other (`by_turns`). At work a controller moves the guest's clock by a second or
             two, more or less: what comes next begins at the same tick all the same.
         beside: called again and again while time is held; for what else may happen on this machine.
+        instants: at which routers do something by themselves. Time is held there, and creeps: the programs that they start
+            are read from this machine's files, and a guest that waits for these leaps on, the further the busier it is.
     """
 
     clock: Clock
@@ -47,6 +51,7 @@ class Conductor:
     folder: Path
     tick_s: float = 0.0
     beside: Callable[[], None] = _nothing
+    instants: Callable[[], Collection[float]] = tuple
 
     def now(self) -> float:
         return self.clock.now()
@@ -62,10 +67,17 @@ class Conductor:
         """
         at = self._tick(at)
         while self.come < at:
-            until = max(min(at, self._tick(self.wait_idle())), self._tick(self.now()))
-            self.clock.wait_until(until)
+            until = max(min(at, self._tick(self.wait_idle(), NEAR_S)), self._tick(self.now()))
+            self._run_until(until)
             if (turn := read_turn(self.folder)) is not None:
                 give_turn(self.folder, turn._replace(at=until))
+
+    def _run_until(self, until: float) -> None:
+        for instant in sorted(one for one in self.instants() if self.now() < one < until):
+            self.clock.wait_until(instant - BEFORE_S)
+            while self.now() < min(instant + AFTER_S, until):
+                time.sleep(LOOK_S)
+        self.clock.wait_until(until)
 
     @property
     def come(self) -> float:
@@ -73,9 +85,9 @@ class Conductor:
         turn = read_turn(self.folder)
         return turn.at if turn else self.now()
 
-    def _tick(self, at: float) -> float:
-        """The next instant to which time may run, from that one on."""
-        return math.ceil(at / self.tick_s) * self.tick_s if self.tick_s and at < math.inf else at
+    def _tick(self, at: float, near_s: float = 0.0) -> float:
+        """The next instant to which time may run, from so shortly before that one on."""
+        return math.ceil((at - near_s) / self.tick_s) * self.tick_s if self.tick_s and at < math.inf else at
 
     def wait_idle(self) -> float:
         """Waits until no controller has anything to do, and gives the instant at which one will have.

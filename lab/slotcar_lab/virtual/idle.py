@@ -16,6 +16,9 @@ from typing import NamedTuple
 
 #: So long, in seconds of this machine, a controller waits before it looks again whether something happened.
 NAP_S = 0.05
+#: An instant that is so little after a tick has come with that one: by so little the guest's clock is later than the tick
+#: when a controller begins, more or less, and what it does again after a time is later by as much.
+NEAR_S = 0.1
 #: The turn, in the folder. Without it nobody waits for one.
 TURN = "turn"
 NOBODY = 0
@@ -36,7 +39,7 @@ class Idle(NamedTuple):
 
     def at_rest(self, since: float, come: float) -> bool:
         """Whether it waits for its turn, or for an instant after the one that has come, and found so since."""
-        return self.wants or (self.looked > since and self.until > come)
+        return self.wants or (self.looked > since and self.until > come + NEAR_S)
 
 
 class Turn(NamedTuple):
@@ -63,7 +66,7 @@ def _naps(folder: Path, now: Callable[[], float], until: float) -> Iterator[floa
     over = False
     while not over:
         turn = read_turn(folder)
-        over = (turn.at if turn else now()) >= until
+        over = now() >= until and (turn is None or turn.at + NEAR_S >= until)
         began = time.monotonic()
         yield 0.0 if over else NAP_S
         _note(folder, Idle(until, began))

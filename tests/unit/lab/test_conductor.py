@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,7 +168,7 @@ def test_a_controller_notes_when_it_looked_for_as_long_as_it_has_nothing_to_do(t
 @pytest.mark.parametrize("turn", [None, Turn(idle.NOBODY, 107.5)])
 def test_its_instant_has_come_by_the_clock_or_when_the_turn_says_so(tmp_path: Path, turn: Turn | None) -> None:
     give_turn(tmp_path, turn)
-    now = 107.5 if turn is None else 104.0
+    now = 107.5
 
     def last(naps: Iterator[float]) -> list[float]:
         return list(naps)
@@ -212,3 +213,24 @@ def test_a_controller_that_does_not_start_is_not_left_behind(tmp_path: Path, mon
         controllers.start(tmp_path, tmp_path, by=cast(GuestTime, hanging))
     noted = json.loads((tmp_path / "demo" / "controller.json").read_text())
     assert not psutil.pid_exists(noted["pid"])
+
+
+def test_time_creeps_where_routers_do_something_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, {FIRST: [until(500.0)]})
+    world.conductor.instants = lambda: {95.0, 103.0, 110.0}
+
+    def creep(_: float) -> None:
+        world.guest.now_s += 0.01
+
+    monkeypatch.setattr(time, "sleep", creep)
+    world.conductor.wait_until(110.0)
+    assert world.guest.grants == [103.0 - conductor.BEFORE_S, 110.0]
+    assert world.guest.now_s == 110.0
+
+
+def test_what_is_due_hardly_after_a_tick_is_due_with_it(tmp_path: Path) -> None:
+    world = World(tmp_path, {FIRST: [until(105.05), WANTS, until(500.0)]}, tick_s=5.0)
+    world.conductor.by_turns()
+    world.conductor.wait_until(110.0)
+    assert world.given == [FIRST]
+    assert world.guest.grants == [105.0, 110.0]
