@@ -329,7 +329,8 @@ def _by_newer_event(of_record: DeviceSlot, handle: str, record: SlotRecord, reco
         or of_record.state not in (SlotState.IN_PLACE, SlotState.ARMED)
     ):
         return of_record
-    if event.kind in (DEVICE_HELD, DEVICE_RELEASED) and handle in event.details.get("removed", ()):
+    lacking = event.kind == DEVICE_HELD or (event.kind == DEVICE_RELEASED and not _checked_since(event, recorded))
+    if lacking and handle in event.details.get("removed", ()):
         by = event.details.get("actor") if recorded.whole and event.kind == DEVICE_HELD else "an operator"
         return DeviceSlot(of_record.device, SlotState.ROLLED_BACK, event.at, f"by {by}")
     if event.kind in _DOUBTS:
@@ -337,6 +338,12 @@ def _by_newer_event(of_record: DeviceSlot, handle: str, record: SlotRecord, reco
             of_record.device, SlotState.UNKNOWN, event.at, _say(of_record.device, _DOUBTS[event.kind], recorded)
         )
     return of_record
+
+
+def _checked_since(event: Event, recorded: Recorded) -> bool:
+    """Whether its device was read after it, and had what was wanted."""
+    checked = recorded.checked
+    return checked is not None and checked.sequence > event.sequence and event.device not in checked.details["except"]
 
 
 def _while_verified(of_record: DeviceSlot, record: SlotRecord, recorded: Recorded, now: datetime) -> DeviceSlot:

@@ -69,12 +69,12 @@ class History:
             f"no push that the archive keeps configured a reservation {which}; {_near(which, latest, handles)}"
         )
 
-    def as_last_known(self, carried: Iterable[ConfiguredReservation]) -> tuple[str, ...]:
-        """The handles of those that have the last form that is known of them."""
+    def last_versions(self) -> dict[str, int]:
+        """By handle, the last form that is known of each reservation."""
         versions: dict[str, int] = {}
         for _, one in self._by_revision():
             versions[one.handle] = max(one.version, versions.get(one.handle, 0))
-        return tuple(sorted(one.handle for one in carried if one.version >= versions.get(one.handle, 0)))
+        return versions
 
     def _by_revision(self) -> Iterator[tuple[tuple[str, str], ConfiguredReservation]]:
         """Every reservation at every revision; keys sort by time."""
@@ -164,6 +164,18 @@ def taken_from(now: Mapping[str, ConfiguredReservation], then: Iterable[Configur
     return tuple(sorted(handle for handle, one in now.items() if (handle, one.version) not in kept))
 
 
+def removal(
+    now: Mapping[str, ConfiguredReservation], then: Collection[ConfiguredReservation], versions: Mapping[str, int]
+) -> Removal:
+    """What becomes of a router's reservations that was configured for `now` and is for `then`.
+
+    Args:
+        versions: `History.last_versions`.
+    """
+    as_last_known = sorted(one.handle for one in then if one.version >= versions.get(one.handle, 0))
+    return Removal(taken_from(now, then), tuple(as_last_known))
+
+
 def taken_with(archive: Archive, revision: str, before: History, names: Iterable[str]) -> dict[str, Removal]:
     """By router, what it lost when this revision was taken back, also where that is done a second time.
 
@@ -174,12 +186,15 @@ def taken_with(archive: Archive, revision: str, before: History, names: Iterable
         InvalidInput: a file of the archive cannot be read.
     """
     whole, after = archive.reservations_of(revision), history_of(archive)
-    removals = {}
-    for name in names:
-        carried = after.now(name).values()
-        taken = taken_from({one.handle: one for one in whole.get(name, ())} | dict(before.now(name)), carried)
-        removals[name] = Removal(taken, after.as_last_known(carried))
-    return removals
+    versions = after.last_versions()
+    return {
+        name: removal(
+            {one.handle: one for one in whole.get(name, ())} | dict(before.now(name)),
+            after.now(name).values(),
+            versions,
+        )
+        for name in names
+    }
 
 
 def consequences(

@@ -9,7 +9,7 @@ from typing import Any
 
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
-from slotcar.recovery.history import Before, History, consequences, history_of, taken_from
+from slotcar.recovery.history import Before, History, consequences, history_of, removal
 from slotcar.reservation import parse_time
 from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.device_folder import AFTER, BEFORE
@@ -120,16 +120,13 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
         {one.device: wanted[one.device].reservations for one in diffs},
         reservation.handle if reservation else "",
     )
+    versions = history.last_versions()
     ends = [one.ends.instants[0] for one in wanted.values() if one.ends.instants]
     notes = (*archived.left_out(wanted), *_unended(network, wanted), *archived.earlier(wanted))
     return Rollback(
         diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None),
-        {name: _removal(history, history.now(name), one) for name, one in wanted.items()},
+        {name: removal(history.now(name), one.reservations, versions) for name, one in wanted.items()},
     )  # fmt: skip
-
-
-def _removal(history: History, carried: Mapping[str, ConfiguredReservation], wanted: Wanted) -> Removal:
-    return Removal(taken_from(carried, wanted.reservations), history.as_last_known(wanted.reservations))
 
 
 def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import pytest
 
 from slotcar.planning.errors import NotPossible
 from slotcar.problems import InvalidInput
-from slotcar.recovery.history import Before, consequences, history_of, taken_with
+from slotcar.recovery.history import Before, consequences, history_of, removal, taken_with
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import RESERVATIONS
 from slotcar.rollout.holding import Removal
@@ -153,10 +153,10 @@ def test_what_comes_back_in_an_earlier_form_is_not_as_it_was_last_known(tmp_path
     later = replace(CMS, version=2)
     archive, _ = archive_of(tmp_path, {FIRST: (ATLAS, CMS)}, {FIRST: (ATLAS, later)}, {FIRST: (ATLAS,)})
     history = history_of(archive)
-    assert history.as_last_known((ATLAS, CMS)) == ("r-atlas",)
-    assert history.as_last_known((ATLAS, later)) == ("r-atlas", "r-cms")
-    assert Removal((), history.as_last_known((ATLAS, CMS))).after(("r-cms",)) == ("r-cms",)
-    assert Removal((), history.as_last_known((ATLAS, later))).after(("r-cms",)) == ()
+    for then, carried, lacks in (((ATLAS, CMS), ("r-atlas",), ("r-cms",)), ((ATLAS, later), ("r-atlas", "r-cms"), ())):
+        one = removal(history.now(FIRST), then, history.last_versions())
+        assert one == Removal((), carried)
+        assert one.after(("r-cms",)) == lacks
 
 
 def test_a_push_after_the_look_counts_and_not_the_look(tmp_path: Path) -> None:

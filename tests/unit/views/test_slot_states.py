@@ -137,6 +137,8 @@ def test_a_rollback_is_known_though_nobody_leads_and_of_whom_it_took_it() -> Non
     released = event(7, "device.released", "r2", actor="controller", removed=["h"])
     slot = slot_at(entry(), 15, one, devices={"r2": released}, whole=True)
     assert (slot.state, slot.why) == (SlotState.ROLLED_BACK, "r2: by an operator"), "nobody pushed to it since"
+    check = event(8, CHECKED, read_at=at(15).isoformat(), until=at(26).isoformat(), **{"except": []})
+    assert slot_at(entry(), 16, one, devices={"r2": released}, checked=check).state is IN_PLACE, "somebody put it back"
     others = event(6, "device.held", "r2", actor="ops", removed=["h-other"])
     assert slot_at(entry(), 15, one, devices={"r2": others}).state is IN_PLACE, "it left this one there"
 
