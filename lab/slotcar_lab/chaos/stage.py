@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,7 @@ PLACED_S = 30.0
 EDGES = ("anl-edge", "lbnl-edge")
 NAMES = ("a", "b")
 COMMAND_S = 180
+HANDLE = r" ?\(r-[0-9a-z]+\)"
 DATABASE_ENDS_S = 60.0
 #: So long it is tried to make the database accept changes again: it may have been killed meanwhile.
 WRITABLE_S = 120.0
@@ -182,7 +184,8 @@ class Stage:
             return Done("no answer", happened=False)
         if done.returncode:
             last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-            return Done(f"{done.returncode}: {' '.join(last)}", happened=False)
+            # Without handles: they are drawn anew each time.
+            return Done(f"{done.returncode}: {re.sub(HANDLE, '', ' '.join(last))}", happened=False)
         return Done("done")
 
     def do(self, kind: str, words: Words) -> Done:
