@@ -334,10 +334,11 @@ class Stage:
             time.sleep(0.5)
 
     def _cut_ssh(self) -> Done:
-        cut = 0
+        """Those of plays, and those that ssh keeps open for the next play, whose sockets are in the lab's folder."""
+        cut, folders = 0, (str(self.state_dir), str(self.lab.state_dir))
         for process in psutil.process_iter(["name", "cmdline"]):
             words = " ".join(process.info["cmdline"] or ())
-            if process.info["name"] == "ssh" and str(self.state_dir) in words:
+            if process.info["name"] == "ssh" and any(folder in words for folder in folders):
                 with contextlib.suppress(psutil.Error):
                     process.kill()
                     cut += 1
