@@ -37,7 +37,8 @@ class Findings:
         """Notes that `key` of `node` is wrong; the place is where the variable was written."""
         if self.is_unread(node, key):
             return
-        self.nodes_of.setdefault((node.place(key), key, message, _value_text(value), hint), []).append(node.name)
+        found = (node.place(key), node.as_written(key), message, _value_text(value), hint)
+        self.nodes_of.setdefault(found, []).append(node.name)
 
     def parse(self, model: type[M], node: InventoryNode, above: Key, data: object) -> M | None:
         """The data as the model; None, with every error noted, where it is none."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from slotcar.network.findings import Findings
-from slotcar.network.reading import Inventory, InventoryNode
-from slotcar.registry import FOLDERS, facts_of, names_in
+from slotcar.network.reading import Inventory, InventoryNode, Key
+from slotcar.registry import FOLDERS, facts_of
 from slotcar.units import UnitError
 
 INTERFACES, OPTIONS = "slotcar_interfaces", "slotcar_options"
+#: One of an option that lists some, apart by blanks or commas.
+_NAME = re.compile(r"[^\s,]+")
 #: By router, its short names and the full ones.
 _Names = dict[str, Callable[[str], str]]
 
@@ -63,21 +66,20 @@ def _with_names(node: InventoryNode, full_names: _Names) -> InventoryNode:
     """A node whose references and, if it is such a router, whose own interfaces have full names."""
     variables = dict(node.variables)
     own = full_names.get(node.name)
-    places = dict(node.places)
+    keys: dict[Key, Key] = {}
     if isinstance(written := variables.get(INTERFACES), Mapping):
         variables[INTERFACES] = {
             (own(name) if own and isinstance(name, str) else name): _referring(data, "neighbour", full_names)
             for name, data in written.items()
         }
-        for key, place in node.places.items():
-            if own and key[0] == INTERFACES and len(key) > 1:
-                places.setdefault((INTERFACES, own(str(key[1])), *key[2:]), place)
+        if own:
+            keys = {(INTERFACES, own(name)): (INTERFACES, name) for name in written if isinstance(name, str)}
     if own and isinstance(options := variables.get(OPTIONS), Mapping):
         variables[OPTIONS] = _options(options, node.variables["slotcar_platform"], own)
     if isinstance(sls := variables.get("slotcar_sls"), Mapping):
         variables["slotcar_sls"] = {name: _referring(data, "ingress", full_names) for name, data in sls.items()}
     variables = _referring(variables, "slotcar_attached_to", full_names)
-    return replace(node, variables=variables, places=places)
+    return replace(node, variables=variables, written=keys)
 
 
 def _referring(data: Any, key: str, full_names: _Names) -> Any:
@@ -96,6 +98,6 @@ def _options(options: Mapping[str, Any], platform: str, own: Callable[[str], str
         option, colon, name = str(key).partition(":")
         listed = option in model.NAME_INTERFACES and isinstance(value, str)
         full[f"{option}:{own(name)}" if colon and option in model.PER_INTERFACE else key] = (
-            " ".join(map(own, names_in(value))) if listed else value
+            _NAME.sub(lambda found: own(found[0]), value) if listed else value
         )
     return full

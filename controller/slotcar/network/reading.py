@@ -47,6 +47,7 @@ class InventoryNode:
     Attributes:
         declared: where the inventory names it.
         problems: variables whose template or secret failed, with Ansible's sentence.
+        written: keys as somebody wrote them, by those that they became: an interface's short name is a full one by then.
     """
 
     name: str
@@ -55,9 +56,18 @@ class InventoryNode:
     places: Mapping[Key, SourceLocation]
     declared: SourceLocation
     problems: tuple[tuple[Key, str], ...] = field(default=())
+    written: Mapping[Key, Key] = field(default_factory=dict)
+
+    def as_written(self, key: Key) -> Key:
+        """The key as it stands in the inventory."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self.written:
+                return (*self.written[key[:length]], *key[length:])
+        return key
 
     def place(self, key: Key) -> SourceLocation:
         """Where this variable, or the nearest thing around it, was written; else where the node is named."""
+        key = self.as_written(key)
         for length in range(len(key), 0, -1):
             if key[:length] in self.places:
                 return self.places[key[:length]]
