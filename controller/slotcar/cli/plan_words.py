@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.text import Text
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from slotcar.planning.plan import Plan
     from slotcar.views.configurations import Boundary, DeviceDiff
 
+AnyBoundary = TypeVar("AnyBoundary")
 #: Where a line goes on that is longer than the terminal is wide.
 CONTINUED_AT = 6
 #: Of boundaries with the same changes, so many are named beside the first.
@@ -30,7 +31,7 @@ def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool
     """Prints the boundaries of a plan: without `diff` and `commands`, how many lines each router gets and loses."""
     console = stdout()
     causes = causes_of(plan)
-    for same in folded(plan.boundaries):
+    for same in folded(plan.boundaries, changes_of):
         _print_heading(plan, causes, [one.at for one in same])
         width = max(len(one.device) for one in same[0].devices)
         for device in same[0].devices:
@@ -52,11 +53,12 @@ def print_documents(plan: Plan, boundaries: Sequence[Mapping[str, Any]], *, diff
     """Prints a plan that another machine made; `boundaries` are those of its document."""
     console = stdout()
     causes = causes_of(plan)
-    for boundary in boundaries:
-        _print_heading(plan, causes, [datetime.fromisoformat(boundary["at"])])
-        for device in boundary["devices"]:
+    for same in folded(boundaries, _documented_changes):
+        _print_heading(plan, causes, [datetime.fromisoformat(one["at"]) for one in same])
+        width = max(len(one["device"]) for one in same[0]["devices"])
+        for device in same[0]["devices"]:
             words = "" if diff else f"  {_counts(device['diff'])}"
-            console.print(Text(f"  {device['device']}{words}", style="cyan"))
+            console.print(Text(f"  {device['device']:<{width}}{words}", style="cyan"))
             if diff:
                 coloured_diff(device["diff"])
             if device["lines_left_out"]:
@@ -88,12 +90,20 @@ def _print_looks(plan: Plan) -> None:
         stdout().print(Text(f"\n{hanging(printable(words), 2)}", style="dim"), soft_wrap=True)
 
 
-def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:
+def folded(boundaries: Iterable[AnyBoundary], changes: Callable[[AnyBoundary], Hashable]) -> list[list[AnyBoundary]]:
     """Boundaries with the same changes of the same routers together, in the order of their first."""
-    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Boundary]] = {}
+    groups: dict[Hashable, list[AnyBoundary]] = {}
     for one in boundaries:
-        groups.setdefault(tuple((device.device, device.diff) for device in one.devices), []).append(one)
+        groups.setdefault(changes(one), []).append(one)
     return list(groups.values())
+
+
+def changes_of(boundary: Boundary) -> Hashable:
+    return tuple((device.device, device.diff) for device in boundary.devices)
+
+
+def _documented_changes(boundary: Mapping[str, Any]) -> Hashable:
+    return tuple((one["device"], *one["diff"], one["lines_left_out"]) for one in boundary["devices"])
 
 
 def _print_heading(plan: Plan, causes: Mapping[datetime, list[Cause]], instants: Sequence[datetime]) -> None:

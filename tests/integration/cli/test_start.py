@@ -1,8 +1,8 @@
 """What a command costs by itself: the modules that it imports and the calls that it makes. No clock is asked.
 
 The numbers may only fall. Whoever makes a command lighter lowers its number here in the same commit; one that has to rise
-says in its commit what it is for. Calls are those of Slotcar's own functions, module and class bodies included: they are the
-same in each run, whatever is compiled already and whatever version the libraries have.
+says in its commit what it is for. Calls are those of Slotcar's own functions, module and class bodies included: they are
+the same in each run, whatever is compiled already and whatever version the libraries have.
 """
 
 from __future__ import annotations

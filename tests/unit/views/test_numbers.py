@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.cli.plan_words import folded
+from slotcar.cli.plan_words import changes_of, folded
 from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
@@ -115,7 +115,7 @@ def test_the_commands_of_a_boundary_are_those_of_a_push_and_equal_boundaries_are
     later = replace(entry, number=entry.number, reservation=reservation("cms", 20_000_000, 30, 40, **ENDS))
     both = [*transitions([entry], [at(10), at(20)], Differences(GARNET))]
     again = [*transitions([later], [at(30), at(40)], Differences(GARNET))]
-    same = folded([*both, *again])
+    same = folded([*both, *again], changes_of)
     assert [[one.at for one in group] for group in same] == [[at(10), at(30)], [at(20), at(40)]]
     (device,) = both[0].devices
     commands = commands_of(device, GARNET.devices[device.device])
