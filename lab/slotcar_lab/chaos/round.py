@@ -15,7 +15,7 @@ from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds
 from slotcar_lab.chaos.faces import EVERY_S, FaceWatch, judge_faces
 from slotcar_lab.chaos.judge import Slot, judge, was_active
 from slotcar_lab.chaos.script import Action
-from slotcar_lab.chaos.stage import EDGES, NAMES, Done, Stage
+from slotcar_lab.chaos.stage import EDGES, NAMES, PLACED_S, Done, Stage
 from slotcar_lab.chaos.watch import Watch
 from slotcar_lab.errors import LabError
 from slotcar_lab.snapshot import snapshot
@@ -64,7 +64,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     faces = FaceWatch(stage.ledger)
     with Watch(stage.lab, EDGES) as watch:
         try:
-            _play(stage, actions, _Teller(outcome, say, stage.timing.begin_round()), faces)
+            _play(stage, actions, _Teller(outcome, say, stage.timing.begin_round(), pace), faces)
         except NotAtRest as error:
             outcome.findings.append(str(error))
             return outcome
@@ -90,11 +90,15 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Writes a round's history: what came of its actions, and at which instants, from its beginning (s since the epoch)."""
+    """Writes a round's history: what came of its actions, and at which instants, from its beginning (s since the epoch).
+
+    `pace`: that of its actions.
+    """
 
     outcome: Outcome
     say: Say
     began: float
+    pace: float
 
     def tell(self, action: Action, done: Done, at: float) -> None:
         self.outcome.happened[action.kind] += done.happened
@@ -135,6 +139,7 @@ def _begin(stage: Stage, action: Action, teller: _Teller) -> None:
         int(action.words["task"]),
         partial(_act, stage, action, teller),
         lambda: teller.tell(action, nothing, stage.timing.instant),
+        PLACED_S * teller.pace,
     )
 
 

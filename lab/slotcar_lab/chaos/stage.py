@@ -30,7 +30,7 @@ FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "
 PARTITION_S = 10.0
 #: A push that a partition keeps waiting holds the guest's time: it waits no longer than so many seconds of this machine's.
 STALLED_S = 20.0
-#: So long an action waits for the push that it is to strike.
+#: So long an action waits for the push that it is to strike, at a pace of 1.
 PLACED_S = 30.0
 EDGES = ("anl-edge", "lbnl-edge")
 NAMES = ("a", "b")
@@ -227,17 +227,17 @@ class Stage:
         while (entry := self.agenda.take(self.timing.instant)) is not None:
             entry()
 
-    def place(self, task: int, do: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    def place(self, task: int, do: Callable[[], None], otherwise: Callable[[], None], within_s: float) -> None:
         """Has something done before that task of the next push, which waits for it.
 
         Args:
-            otherwise: what is done where no push comes.
+            otherwise: what is done where no push comes within that time.
         """
         self._gates += 1
         placed = (Gate(self.processes.gates, f"{self._gates:04}", task), do)
         placed[0].close()
         self._placed.append(placed)
-        self.agenda.put(self.timing.instant + PLACED_S, functools.partial(self._displace, placed, otherwise))
+        self.agenda.put(self.timing.instant + within_s, functools.partial(self._displace, placed, otherwise))
 
     def beside(self) -> None:
         """What goes on while an instant is waited for: pushes come to their gates, controllers end, faults go on."""

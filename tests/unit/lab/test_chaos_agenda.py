@@ -92,7 +92,7 @@ def test_a_fault_that_was_put_right_does_not_end_the_next_of_its_kind(world: Wor
 
 
 def test_a_push_waits_before_the_task_of_a_fault_until_that_has_struck(world: World) -> None:
-    world.stage.place(2, lambda: world.note("struck"), lambda: world.note("no push"))
+    world.stage.place(2, lambda: world.note("struck"), lambda: world.note("no push"), PLACED_S)
     for play, task in (("read-linux", 2), ("rollback", 2), ("push-linux", 1)):
         pass_gates(play, task)
     world.stage.beside()
@@ -110,7 +110,7 @@ def test_a_push_waits_before_the_task_of_a_fault_until_that_has_struck(world: Wo
 
 
 def test_a_fault_that_no_push_came_for_is_not_waited_for_any_longer(world: World) -> None:
-    world.stage.place(3, lambda: world.note("struck"), lambda: world.note("no push"))
+    world.stage.place(3, lambda: world.note("struck"), lambda: world.note("no push"), PLACED_S)
     world.goes_on(100.0 + PLACED_S)
     pass_gates("push-linux", 3)
     assert world.happened == ["no push"]
