@@ -45,7 +45,7 @@ def test_a_recurrence_is_told_once_and_apply_speaks_json(cli: Cli, reservations:
     file = reservations({"recurrence": "FREQ=DAILY;COUNT=3"})
     shown = cli("plan", file).out
     assert shown.count("and 2 more with the same changes") == 2
-    assert "(+hep/cms 1 of 3)" in shown
+    assert "(+hep/cms begins, 1 of 3)" in shown
     done = cli("apply", file, "--yes", "--format", "json")
     assert (done.data["created"], [entry["state"] for entry in done.data["entries"]]) == (1, ["committed"])
     assert cli("apply", file, "--yes", "--format", "json").data == {
