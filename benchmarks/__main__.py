@@ -42,6 +42,7 @@ def main(
             help="Run them by turns here and in another checkout with a .venv of its own, and compare.",
         ),
     ] = None,
+    turns: Annotated[int, typer.Option(min=1, help="Beside another checkout: so often each; the best counts.")] = 3,
 ) -> None:
     """Measure, print a table, write benchmarks/out/NAME.json."""
     unknown = sorted(set(chosen or ()) - set(names()))
@@ -51,8 +52,8 @@ def main(
     if not shown.is_terminal:
         shown = Console(width=150)
     if other is not None:
-        command = f"{' '.join(chosen or ())} --beside CHECKOUT".strip()
-        measure = partial(beside.measure, chosen or names(), other.resolve())
+        command = f"{' '.join(chosen or ())} --beside CHECKOUT --turns {turns}".strip()
+        measure = partial(beside.measure, chosen or names(), other.resolve(), turns)
         _run(f"{BESIDE}-{beside.commit_of(other)}", command, measure, quick, progress, shown)
     else:
         for name in chosen or names():

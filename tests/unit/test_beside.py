@@ -51,7 +51,7 @@ def test_the_best_turn_of_each_figure_stands_beside_the_others(
     other = checkout(tmp_path / "other", before, "rows")
     monkeypatch.setattr(beside, "HERE", checkout(tmp_path / "here", after, "dict(figures=rows)"))
     lines: list[str] = []
-    figures = {one.figure: one for one in beside.measure(["render"], other, True, lines.append)}
+    figures = {one.figure: one for one in beside.measure(["render"], other, 3, True, lines.append)}
     assert {name: (one.value, one.peer_value, one.ratio) for name, one in figures.items()} == {
         "render: time": (2, 3, 1.5), "render: rate": (60, 30, 2)
     }  # fmt: skip
@@ -64,4 +64,4 @@ def test_a_benchmark_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     (other / "figures.json").unlink()
     monkeypatch.setattr(beside, "HERE", other)
     with pytest.raises(SystemExit, match="render failed in"):
-        list(beside.measure(["render"], other, True, lambda _: None))
+        list(beside.measure(["render"], other, 3, True, lambda _: None))
