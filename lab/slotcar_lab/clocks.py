@@ -49,10 +49,12 @@ class VirtualClock:
 
     Attributes:
         file: where the guest tells its time.
+        patience_s: how long, by this machine, it may take to get to an instant.
     """
 
     address: AgentAddress
     file: Path
+    patience_s: float = RUN_TIMEOUT_S
 
     def now(self) -> float:
         return read_time(self.file)
@@ -63,4 +65,4 @@ class VirtualClock:
             LabError: the guest does not get there; nobody can say how long it may take, so this takes long.
         """
         if at > self.now():
-            self.address.ask("run_until", RUN_TIMEOUT_S, until_ns=round(at * 1e9))
+            self.address.ask("run_until", self.patience_s, until_ns=round(at * 1e9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -193,6 +194,16 @@ def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s", by: GuestT
                 words = (folder / "controller.log").read_text(errors="replace").strip()[-600:]
                 raise LabError(f"the controller did not start: {words}") from None
             time.sleep(0.2)
+
+
+def end_ledger(state_dir: Path) -> None:
+    """The embedded server outlives its controller, for the next one; here there is none."""
+    noted = state_dir / "postgres" / "postmaster.pid"
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        server = psutil.Process(int(noted.read_text().splitlines()[0]))
+        if str(state_dir) in " ".join(server.cmdline()):
+            server.send_signal(signal.SIGINT)
+            server.wait(10.0)
 
 
 def free_port(taken: Container[int] = ()) -> int:

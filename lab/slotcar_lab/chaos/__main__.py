@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +27,8 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.guest.machine import Extras
 from slotcar_lab.snapshot import snapshot
 
+#: Begins the verdict of a seed whose lab failed.
+NOT_PLAYED = "it could not be played"
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -147,15 +150,17 @@ class Run:
             began_s = time.monotonic()
             try:
                 failed = self.rounds(seed)
-            except LabError as error:
-                failed = Failed(f"it could not be played: {error}")
+            except (LabError, subprocess.TimeoutExpired) as error:
+                failed = Failed(f"{NOT_PLAYED}: {error}")
             verdicts[seed] = failed.why if failed else "in order"
             say(f"seed {seed}: {verdicts[seed]} ({time.monotonic() - began_s:.0f} s of this machine)")
-        wrong = [seed for seed, verdict in verdicts.items() if verdict != "in order"]
-        say(f"{len(verdicts) - len(wrong)} of {len(verdicts)} seeds are in order")
-        if wrong:
-            say(f"not in order: {', '.join(map(str, wrong))}")
-        return 1 if wrong else 0
+        not_played = [seed for seed, verdict in verdicts.items() if verdict.startswith(NOT_PLAYED)]
+        wrong = [seed for seed, verdict in verdicts.items() if verdict != "in order" and seed not in not_played]
+        say(f"{len(verdicts) - len(wrong) - len(not_played)} of {len(verdicts)} seeds are in order")
+        for what, those in (("not in order", wrong), ("not played", not_played)):
+            if those:
+                say(f"{what}: {', '.join(map(str, those))}")
+        return 1 if wrong or not_played else 0
 
     def rounds(self, seed: int) -> Failed | None:
         """Plays a seed's rounds until the time is over, or until one fails: that one."""

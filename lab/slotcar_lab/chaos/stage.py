@@ -22,7 +22,7 @@ from slotcar_lab.chaos.faults import Clock, Disk
 from slotcar_lab.chaos.gate import Gate
 from slotcar_lab.chaos.timing import Timing, timing_of
 from slotcar_lab.control import Lab
-from slotcar_lab.controller import SLOTCAR, Controller, environment_for
+from slotcar_lab.controller import SLOTCAR, Controller, end_ledger, environment_for
 from slotcar_lab.errors import LabError
 from slotcar_lab.wall_clock import compile_clock
 
@@ -77,18 +77,20 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
         clocks = {name: Clock(library, folder / f"clock-{name}") for name in NAMES}
         stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks, timing))
         stage.restart_routers()
-        timing.begin(stage.processes.pids, stage.beside, stage.instants)
-        try:
+        with (
+            contextlib.ExitStack() as after
+        ):  # all of it, the last first, also where a guest that hangs lets some fail
+            after.callback(stage.restart_routers)
+            after.callback(end_ledger, disk.folder)
+            after.callback(stage.processes.close)
+            after.callback(stage.put_right)
+            after.callback(timing.end)
+            timing.begin(stage.processes.pids, stage.beside, stage.instants)
             for name in NAMES:
                 stage.processes.start(name)
                 timing.rest()  # so that the first leads
             stage.wait_ready()
             yield stage
-        finally:
-            timing.end()
-            stage.put_right()
-            stage.processes.close()
-            stage.restart_routers()
 
 
 class _Lasting(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from slotcar_lab.chaos.script import pace_of
+from slotcar_lab.clocks import VirtualClock
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR
 from slotcar_lab.guest.machine import PLAIN, Extras
@@ -28,6 +29,8 @@ ROUND_BEGINS_S = 60.0
 #: So often devices are read though nothing should have changed. Each time is a play, which is what virtual time costs.
 CHECK_VIRTUAL, CHECK_REAL = "30 s", "10 s"
 LOOK_S = 0.1
+#: Of this machine's time: a guest that takes longer to get to a tick hangs.
+GRANT_S = 600.0
 
 
 class Timing(Protocol):
@@ -198,4 +201,5 @@ def timing_of(lab: Lab, folder: Path) -> Timing:
     by = guest_time(lab, folder)
     if by is None:
         return RealTime()
-    return VirtualTime(by, Conductor(lab.clock, list, by.idle, TICK_S))
+    clock = VirtualClock(lab.address, by.file, GRANT_S)
+    return VirtualTime(by, Conductor(clock, list, by.idle, TICK_S))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from slotcar.network import load_network
@@ -377,18 +375,8 @@ def bench(
             if left is not None:
                 left.stop()
     finally:
-        _end_ledger(state_dir)
+        controllers.end_ledger(state_dir)
         control.down(state_dir / "lab")
-
-
-def _end_ledger(state_dir: Path) -> None:
-    """The embedded server outlives its controller, for the next one; here there is none."""
-    noted = state_dir / "postgres" / "postmaster.pid"
-    with contextlib.suppress(OSError, ValueError, psutil.Error):
-        server = psutil.Process(int(noted.read_text().splitlines()[0]))
-        if str(state_dir) in " ".join(server.cmdline()):
-            server.send_signal(signal.SIGINT)
-            server.wait(10.0)
 
 
 def _over(entry: dict[str, Any], at: float) -> bool:

@@ -14,6 +14,8 @@ from slotcar_lab.virtual.idle import NEAR_S, NOBODY, Idle, Turn, give_turn, read
 
 #: A controller that is at work for longer, in seconds of this machine, hangs.
 PATIENCE_S = 900.0
+#: A guest whose clock stands still for so long, in seconds of this machine, hangs: held, it creeps.
+STILL_S = 120.0
 LOOK_S = 0.02
 #: Of the guest's seconds: time creeps so long before and after an instant at which routers do something.
 BEFORE_S, AFTER_S = 0.02, 0.2
@@ -21,6 +23,10 @@ BEFORE_S, AFTER_S = 0.02, 0.2
 
 class NotAtRest(LabError):
     """A controller is at work for so long that it hangs."""
+
+
+class GuestHangs(LabError):
+    """The guest's clock stands still: its emulator is at fault, and nothing can be said of controllers."""
 
 
 def _nothing() -> None:
@@ -52,6 +58,7 @@ class Conductor:
     tick_s: float = 0.0
     beside: Callable[[], None] = _nothing
     instants: Callable[[], Collection[float]] = tuple
+    _moved: tuple[float, float] = (0.0, 0.0)
 
     def now(self) -> float:
         return self.clock.now()
@@ -63,7 +70,7 @@ class Conductor:
     def wait_until(self, at: float) -> None:
         """
         Raises:
-            NotAtRest: a controller hangs.
+            NotAtRest: a controller hangs. GuestHangs.
         """
         at = self._tick(at)
         while self.come < at:
@@ -76,6 +83,7 @@ class Conductor:
         for instant in sorted(one for one in self.instants() if self.now() < one < until):
             self.clock.wait_until(instant - BEFORE_S)
             while self.now() < min(instant + AFTER_S, until):
+                self._look_at_guest()
                 time.sleep(LOOK_S)
         self.clock.wait_until(until)
 
@@ -93,12 +101,13 @@ class Conductor:
         """Waits until no controller has anything to do, and gives the instant at which one will have.
 
         Raises:
-            NotAtRest: it does not come to that.
+            NotAtRest: it does not come to that. GuestHangs.
         """
         since = time.monotonic()
         deadline = since + PATIENCE_S
         while True:
             self.beside()
+            self._look_at_guest()
             notes = {pid: read_idle(self.folder, pid) for pid in self.pids()}
             come = self.come
             idle = {pid: one for pid, one in notes.items() if one is not None and one.at_rest(since, come)}
@@ -110,6 +119,13 @@ class Conductor:
             if time.monotonic() > deadline:
                 raise NotAtRest(f"it does not come to rest: {', '.join(map(str, notes.keys() - idle.keys()))}")
             time.sleep(LOOK_S)
+
+    def _look_at_guest(self) -> None:
+        now, at_s = self.now(), time.monotonic()
+        if now != self._moved[0]:
+            self._moved = (now, at_s)
+        elif at_s - self._moved[1] > STILL_S:
+            raise GuestHangs(f"the guest hangs: its clock stands still for {STILL_S:g} s of this machine's time")
 
     def _gives_turn(self, idle: dict[int, Idle]) -> bool:
         """Whether one may do what it has to do, or whether nobody may from now on: then all look again."""

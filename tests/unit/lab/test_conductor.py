@@ -19,7 +19,7 @@ from slotcar_lab import controller as controllers
 from slotcar_lab.agent.hold import TIME
 from slotcar_lab.errors import LabError
 from slotcar_lab.virtual import conductor, idle, serve
-from slotcar_lab.virtual.conductor import Conductor, NotAtRest
+from slotcar_lab.virtual.conductor import Conductor, GuestHangs, NotAtRest
 from slotcar_lab.virtual.guest_time import GuestTime
 from slotcar_lab.virtual.idle import Idle, Turn, give_turn, idle_noted, read_idle, read_turn
 from tests.support.patience import PATIENCE_S, wait_for
@@ -126,6 +126,14 @@ def test_one_that_never_comes_to_rest_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(conductor, "PATIENCE_S", 0.0)
     with pytest.raises(NotAtRest, match=str(SECOND)):
         World(tmp_path, {FIRST: [until(130.0)], SECOND: [None]}).conductor.wait_until(110.0)
+
+
+def test_a_guest_whose_clock_stands_still_is_at_fault_and_no_controller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conductor, "STILL_S", 0.0)
+    with pytest.raises(GuestHangs):
+        World(tmp_path, {FIRST: [None]}).conductor.wait_until(110.0)
 
 
 def test_those_that_want_to_work_at_one_tick_do_so_one_after_the_other_in_their_order(tmp_path: Path) -> None:
