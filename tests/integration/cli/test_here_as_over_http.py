@@ -27,8 +27,8 @@ from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.policy.roles import Role
 from slotcar.settings import Settings
-from slotcar.timebase import SYSTEM
 from tests.integration.api.conftest import GARNET, Running, copied
+from tests.support.clocks import stopped_at
 from tests.support.command_line import Cli, Done
 
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
@@ -194,11 +194,8 @@ class Side:
 
 @pytest.fixture
 def at_noon() -> Iterator[None]:
-    """The clock of this process stands, for commands and controller alike."""
-    before = SYSTEM.now
-    object.__setattr__(SYSTEM, "now", lambda: NOW)
-    yield
-    object.__setattr__(SYSTEM, "now", before)
+    with stopped_at(NOW):
+        yield
 
 
 def fill(cli: Cli, folder: Path) -> None:

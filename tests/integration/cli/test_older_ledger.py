@@ -17,9 +17,7 @@ why in the commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import datetime
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +25,16 @@ import psycopg
 import pytest
 
 from slotcar.network import load_network
-from slotcar.timebase import SYSTEM
 from tests.integration.api.conftest import GARNET
 from tests.samples.of_60bbf796.views import COMMANDS, MORNING, rollbacks
+from tests.support.clocks import stopped_at
 from tests.support.command_line import Cli
+from tests.support.differing import differences
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "of_60bbf796"
 VIEWS = json.loads((SAMPLE / "views.json").read_text())
 SINCE = json.loads((SAMPLE / "since.json").read_text())
 STATE = json.loads((SAMPLE / "state.json").read_text())
-MISSING = "is not there any more"
 
 
 @pytest.fixture
@@ -51,9 +49,7 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def older(
-    offline: Cli, state: Path, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Cli]:
+def older(offline: Cli, state: Path, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command line over both, after the upgrade that a server's operator says."""
     for name, contents in STATE["reservations"].items():
         (tmp_path / f"{name}.json").write_text(json.dumps(contents))
@@ -65,36 +61,18 @@ def older(
         monkeypatch.setenv(name, value)
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute((SAMPLE / "ledger.sql").read_bytes())
-    before = SYSTEM.now
     assert offline("db", "upgrade").code == 0
-    yield offline
-    object.__setattr__(SYSTEM, "now", before)
-
-
-def differences(then: Any, now: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """What a document had and has no more, or has otherwise: where, and what is there now; of texts, the lines."""
-    if isinstance(then, dict) and isinstance(now, dict):
-        for key, value in then.items():
-            yield from differences(value, now.get(key, MISSING), f"{place}.{key}")
-    elif then == now:
-        return
-    elif isinstance(then, list) and isinstance(now, list) and all(isinstance(one, str) for one in (*then, *now)):
-        yield place, [*unified_diff(then, now, lineterm="", n=0)][2:]
-    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        for number, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from differences(one, other, f"{place}[{number}]")
-    else:
-        yield place, now
+    return offline
 
 
 def test_all_views_are_what_they_were(older: Cli, tmp_path: Path) -> None:
     different: dict[str, Any] = {}
     assert [(one["at"], one["command"]) for one in VIEWS["commands"]] == [*COMMANDS]
     for view in VIEWS["commands"]:
-        at, command, document = datetime.fromisoformat(view["at"]), view["command"], view["document"]
-        object.__setattr__(SYSTEM, "now", lambda at=at: at)
+        command, document = view["command"], view["document"]
         files = {name: str(tmp_path / f"{name}.json") for name in STATE["reservations"]}
-        done = older(*(files.get(word, word) for word in command.split()), "--format", "json")
+        with stopped_at(datetime.fromisoformat(view["at"])):
+            done = older(*(files.get(word, word) for word in command.split()), "--format", "json")
         assert done.code in (0, 3), done
         # A list was nothing else, and has beside it now what comes after it and who answered.
         data = done.data["items"] if isinstance(document, list) and isinstance(done.data, dict) else done.data
