@@ -256,7 +256,7 @@ def requests_of(exchanges: list[Exchange]) -> list[Exchange]:
 @pytest.mark.parametrize("program", [speak, move], ids=["client", "mover"])
 def test_the_programs_of_today_send_what_is_recorded(address: str, program: Callable[[Slotcar], None]) -> None:
     record = Record()
-    options: dict[str, Any] = {"timeout": PATIENCE_S, "event_hooks": {"response": [record.note]}}
+    options: dict[str, Any] = {"timeout_s": PATIENCE_S, "event_hooks": {"response": [record.note]}}
     with Slotcar(address, retries=Retries(attempts=1), **options) as slotcar:
         program(slotcar)
     recorded = json.loads(FILE.read_text()) if FILE.exists() else {}
