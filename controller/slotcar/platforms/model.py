@@ -189,8 +189,13 @@ class Renderer(Protocol):
         """The configuration whose canonical lines these are, as an archive keeps them."""
         ...
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
-        """What Slotcar owns on the device, from the outputs of `readback_commands`."""
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
+        """What Slotcar owns on the device, from the outputs of `readback_commands`.
+
+        Args:
+            pushed: lines that a push was to bring. Of one that was refused in part, what tells that the rest is Slotcar's
+                may be missing; what these lines tell of it counts as well.
+        """
         ...
 
     def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:

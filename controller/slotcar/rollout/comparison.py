@@ -49,11 +49,13 @@ class Comparison:
         return "\n".join(list(lines)[:40])
 
 
-def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str]) -> Comparison:
+def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str], *, refused: bool = False) -> Comparison:
     """
     Args:
         target: of the folder one of its configurations, empty for nothing of Slotcar's.
         outputs: answers to the folder's commands.json.
+        refused: the revision's change may have been refused in part. What of it is there is Slotcar's also where the part
+            is missing that marks it.
 
     Raises:
         Unreadable: the device's answers are not understood. Unrenderable: others' objects are in the way.
@@ -61,7 +63,8 @@ def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str]) -> Co
     """
     device = folder.device()
     renderer = renderer_of(device)
-    running = renderer.running(outputs, device)
+    pushed = folder.lines(AFTER) if refused and folder.has(AFTER) else ()
+    running = renderer.running(outputs, device, pushed)
     wanted = renderer.stored(folder.lines(target) if target else (), device)
     return Comparison(running, wanted, renderer.change(running, wanted, device).apply)
 
@@ -75,7 +78,7 @@ def left_in_words(folder: DeviceFolder, target: str, outputs: Mapping[str, str])
     Raises:
         As `compare`.
     """
-    comparison = compare(folder, target, outputs)
+    comparison = compare(folder, target, outputs, refused=True)
     before, after = lines_of(comparison.before), lines_of(comparison.after)
     left, missing = [one for one in before if one not in after], [one for one in after if one not in before]
     names = {name for file in (BEFORE, AFTER) if folder.has(file) for name in _names(folder.lines(file))}

@@ -244,7 +244,7 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
     outputs = (await _ask(transport, order)).outputs
     # Chosen again: a boundary may have passed while the device was asked, and what ended there does not come back.
     file = await transport.file_to_restore(order) or file
-    comparison = compare(folder, file, outputs)
+    comparison = compare(folder, file, outputs, refused=True)
     outcome = Outcome(disarmed or not comparison.equal, comparison.before, comparison.after)
     if order.only_look:
         return outcome

@@ -11,6 +11,8 @@ import pytest
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
+from slotcar.platforms.ios.configuration import ios_of, printed
+from slotcar.platforms.ios.owned_places import OWNS
 from slotcar.platforms.linux_tc.objects import ROOT
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
@@ -22,8 +24,11 @@ SHOW = "show running-config"
 INVENTORIES = {
     "cisco-car": Path("inventories/garnet"),
     "cisco-gsr": Path("tests/golden/render/inventories/cisco-gsr"),
+    "cisco-cat6500": Path("tests/golden/render/inventories/cisco-cat6500"),
     "linux-tc": Path("inventories/lab"),
 }
+#: An operator's, where the push had nothing to bring.
+OF_ANOTHER_PORT = {"cisco-car": " fair-queue tos", "cisco-cat6500": " wrr-queue bandwidth 10 90"}
 LIST = "access-list 2650 permit tcp 192.0.2.0 0.0.0.255 any eq 22\naccess-list 2650 deny ip any any\n"
 
 
@@ -170,3 +175,24 @@ def test_beside_a_root_of_slotcars_a_clsact_is_its_own_and_the_root_goes_last() 
     assert change.index(f"qdisc add dev {name} clsact") > next(
         number for number, line in enumerate(change) if line.startswith(f"qdisc add dev {name} root")
     )
+
+
+@pytest.mark.parametrize("platform", ["cisco-car", "cisco-cat6500"])
+def test_what_is_left_of_a_push_whose_mark_was_refused_is_slotcars_to_take_away(platform: str) -> None:
+    """A router takes a file line by line: it may refuse the list `SLOTCAR-OWNS`, and take what that tells of."""
+    device, after = device_of(platform), wanted(platform)
+    renderer = renderer_of(device)
+    head, *more = next(lines for one in ios_of(after).lists.values() if (lines := printed(one))[0].endswith(OWNS))
+    left = tuple(
+        line for line in after.lines if line not in (head, *more) and not line.startswith("access-list rate-limit ")
+    )
+    outputs = {SHOW: "\n".join(["hostname x", *left, "end", ""])}
+    nothing = Configuration(device.name, platform)
+    assert len(renderer.running(outputs, device).lines) < len(left)
+    running = renderer.running(outputs, device, after.lines)
+    assert running.lines == left
+    change = renderer.change(running, nothing, device)
+    assert change.apply
+    assert OWNS not in "\n".join(change.apply)
+    elsewhere = {SHOW: f"hostname x\ninterface Serial9/9\n{OF_ANOTHER_PORT[platform]}\nend\n"}
+    assert renderer.running(elsewhere, device, after.lines).lines == ()

@@ -51,7 +51,7 @@ class CiscoIosxeNetconf:
     def stored(self, lines: Sequence[str], device: Device) -> Configuration:
         return Configuration(device.name, self.platform, native_in("\n".join(lines), device.name) if lines else None)
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: the answer is no reply to `get-config`.

@@ -6,11 +6,12 @@ whatever numbers they have (docs/design.md rule 6).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from slotcar.platforms.ios.change import no_list
 from slotcar.platforms.ios.configuration import Ios, body, indented, printed
 from slotcar.platforms.ios.objects import PREFIX, AccessList, Entry
+from slotcar.platforms.ios.tree import Node, parse
 
 OWNS = f"{PREFIX}OWNS"
 
@@ -48,3 +49,15 @@ def _entries(this: Ios, other: Ios, form: str) -> list[str]:
     others_lines = body(other.lists[OWNS]) if OWNS in other.lists else ()
     lines = indented(form.format(line) for line in body(this.lists[OWNS]) if line not in others_lines)
     return [printed(this.lists[OWNS])[0], *lines, " exit"] if lines else []
+
+
+def with_places(nodes: Sequence[Node], places: Collection[str]) -> list[Node]:
+    """A device's lines as if the list told of these places too."""
+    lists = [node for node in nodes if _is_the_list(node)]
+    remarks = {child.line for node in lists for child in node.children} | {f"remark {place}" for place in places}
+    text = "\n".join([printed(owns_list(()))[0], *indented(sorted(remarks))])
+    return [*(node for node in nodes if not _is_the_list(node)), *parse(text)]
+
+
+def _is_the_list(node: Node) -> bool:
+    return node.line == printed(owns_list(()))[0]

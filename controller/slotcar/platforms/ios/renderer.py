@@ -9,6 +9,7 @@ from typing import TypeAlias
 from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios, ios_of
+from slotcar.platforms.ios.owned_places import OWNS, places_in, with_places
 from slotcar.platforms.ios.reading import SHOW, configuration_of
 from slotcar.platforms.ios.tree import Node, parse
 from slotcar.platforms.model import Approximation, Change, Configuration, Hindrance, refused_by
@@ -57,12 +58,19 @@ class IosRenderer:
         read = self.read_own or self.read
         return Configuration(device.name, self.platform, read(parse("\n".join(lines)), device)[0])
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: the answer holds no configuration.
         """
-        owned, foreign = self.read(configuration_of(outputs.get(SHOW, ""), device.name), device)
+        nodes = configuration_of(outputs.get(SHOW, ""), device.name)
+        owned, foreign = self.read(nodes, device)
+        if places := places_in(self.read(parse("\n".join(pushed)), device)[0]) - places_in(owned):
+            there = owned.lists.get(OWNS)
+            owned, foreign = self.read(with_places(nodes, places), device)
+            owned.lists.update({OWNS: there} if there else {})
+            if there is None:
+                del owned.lists[OWNS]
         return Configuration(device.name, self.platform, owned, foreign)
 
     def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:

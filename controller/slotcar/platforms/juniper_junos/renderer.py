@@ -42,7 +42,7 @@ class JuniperJunos:
         root = configuration_in("\n".join(lines), device.name) if lines else None
         return Configuration(device.name, self.platform, root)
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: the answer is no reply to `get-config`.

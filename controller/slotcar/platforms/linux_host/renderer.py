@@ -42,7 +42,7 @@ class LinuxHost:
         objects = read_lines(lines)
         return Configuration(device.name, self.platform, objects, refused=objects.refused)
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: no answer, or one that is no host's.

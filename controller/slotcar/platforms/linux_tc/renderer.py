@@ -38,7 +38,7 @@ class LinuxTc:
     def stored(self, lines: Sequence[str], device: Device) -> Configuration:
         return Configuration(device.name, self.platform, read_lines(lines))
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: tc's answers are not understood, or one is missing.

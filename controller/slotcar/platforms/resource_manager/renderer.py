@@ -31,7 +31,7 @@ class ResourceManagers:
     def stored(self, lines: Sequence[str], device: Device) -> Configuration:
         return Configuration(device.name, self.platform, read_allocations(lines))
 
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+    def running(self, outputs: Mapping[str, str], device: Device, pushed: Sequence[str] = ()) -> Configuration:
         """
         Raises:
             Unreadable: the managers gave no answer, or one that is no allocation.
