@@ -92,7 +92,8 @@ def connected(
 ) -> list[PlacedTransfer]:
     """All that a request can touch, directly or through others: they share a resource and their windows overlap.
 
-    Nearest first, and among equals whoever has the most time left; `most` of them.
+    Nearest first, among equals whoever has the most time left, and then in their order in `placed`; `most` of them. Handles
+    say no order: they are drawn at random, and a plan has none yet for what it creates.
     """
     rest = [one for one in placed if max(one.span_us[0], frozen_until_us) < one.span_us[1]]
     windows = request.windows if isinstance(request, FixedRequest) else (request.window,)
@@ -105,7 +106,7 @@ def connected(
         for one in rest:
             (beside if _touches(one, border, frozen_until_us) else others).append(one)
         rest = others
-        reached += sorted(beside, key=lambda one: (-one.span_us[1], one.handle))
+        reached += sorted(beside, key=lambda one: -one.span_us[1])
         if len(reached) >= most:
             break
         spans_of: dict[ResourceId, list[tuple[int, int]]] = {}

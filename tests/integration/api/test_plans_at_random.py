@@ -143,6 +143,13 @@ histories = st.lists(
     ),
     max_size=7,
 )
+
+
+def _group(name: str, start: At, end: At, *rates: str) -> Body:
+    members = [{"name": f"m{number}", "rate": rate} for number, rate in enumerate(rates)]
+    return {"owner": "hep", "name": name, "start": start, "end": end, "members": members}
+
+
 gates = st.sampled_from([{}, {"approval_rate_bps": "5 Mbit/s"}, {"approval_duration": "2 h"}])
 
 
@@ -319,8 +326,27 @@ def place(request: pytest.FixtureRequest, network: Network) -> tuple[Network, tu
 #: Of which the ledger's next number is not the next one to those that live.
 CANCELLED = [(0, Create(HOUR | {"owner": "hep", "name": "a"}, None)), (0, Act("cancel", 0, 0))]
 
+#: Transfers with one deadline move for one another, whose handles a plan cannot know.
+ONE_DEADLINE = File(
+    "two",
+    [
+        {"owner": "hep", "name": "b", "volume": "1 GB", "shape": "latest", "start": At(-15), "by": At(120)},
+        {"owner": "hep", "name": "a", "volume": "1 GB", "by": At(240)},
+        {"owner": "hep", "name": "c", "volume": "9 GB", "shape": "earliest", "start": At(120), "by": At(240)},
+    ],
+    [
+        _group("h", At(30), At(135), "1 Mbit/s"),
+        _group("g", At(0), At(135), "6 Mbit/s", "1 Mbit/s"),
+    ],
+)
+GROUPED = [
+    (15, CreateGroup(_group("g", At(0), At(150), "15 Mbit/s", "6 Mbit/s", "6 Mbit/s"), None)),
+    (15, Act("expire", 0, 0)),
+]
+
 
 @given(histories, files, gates)
+@example(GROUPED, ONE_DEADLINE, {})
 @example(CANCELLED, File("one", [HOUR | {"owner": "hep", "name": "b"}], []), {})
 @examples(few=25, many=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_plan_that_is_applied_at_its_own_instant_holds(

@@ -223,6 +223,14 @@ def test_a_component_reaches_through_others_nearest_first_and_not_beyond() -> No
     assert connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=2) == chosen[:2]
 
 
+def test_of_transfers_with_one_deadline_the_first_comes_first_whatever_their_handles_are() -> None:
+    """Handles are drawn at random: by them, a plan could not foresee what its apply does."""
+    tables = book(10)
+    both = [placed(tables, handle, transfer(1, 0, 5), steps((0, 1, 1))) for handle in ("second", "first")]
+    assert connected(transfer(1, 0, 1), both, to_us(T0), most=9) == both
+    assert connected(transfer(1, 0, 1), both[::-1], to_us(T0), most=9) == both[::-1]
+
+
 def test_blocks_are_raised_where_they_have_a_rate_first_and_lowered_latest_first() -> None:
     blocks, usable = steps((0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 0)), Free.of(steps((0, 1, 1), (1, 2, 1), (2, 4, 3)))
     unit = PART_US * MBPS
