@@ -81,7 +81,8 @@ def plainly(overview: Overview, instant: datetime, caller: Caller, now: datetime
     network, whole = overview.broker.network, caller.role is Role.OPERATOR
     window = Window(instant - MICROSECOND, instant + MICROSECOND)
     entries = BackgroundShares(network)(overview.broker.ledger.between(instant, instant), window)
-    visible = [one for one in entries if whole or one.reservation.owner == caller.owner]
+    own = [one for one in entries if whole or one.reservation.owner == caller.owner]
+    visible = overview.broker.with_slots(own, caller, now)
     items = timeline(visible, (), TimelineQuery(instant, instant, own_only=not whole), now)
     groups = groups_of(differences_at(entries, Differences(network), instant)) if whole else None
     return BoundaryView(instant, items[0] if items else None, groups)
