@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.ledger.model import State
-from slotcar_lab.chaos.__main__ import ROOT, several
+from slotcar_lab.chaos.__main__ import ROOT, Failed, Run, several
 from slotcar_lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
 from slotcar_lab.chaos.controllers import stop_timeout_s
 from slotcar_lab.chaos.faces import Answer, answers_of, judge_faces
@@ -35,7 +35,9 @@ from slotcar_lab.chaos.judge import (
 from slotcar_lab.chaos.round import _slot as entry_slot
 from slotcar_lab.chaos.script import FAULTS, HOUR_S, IN_A_PUSH, THAT_LAST, pace_of, script
 from slotcar_lab.chaos.shrink import shrunk
+from slotcar_lab.chaos.timing import IN_VIRTUAL_TIME
 from slotcar_lab.chaos.watch import looks
+from slotcar_lab.errors import LabError
 
 ROUTERS = ("left", "right")
 SLOT = Slot("r0-0", 6000, 100.0, 200.0)
@@ -310,3 +312,20 @@ def test_several_seeds_are_the_first_to_the_last() -> None:
     for wrong in ("3..1", "7", "a..b"):
         with pytest.raises((ValueError, ArgumentTypeError)):
             several(wrong)
+
+
+def test_of_several_seeds_those_that_failed_and_those_that_were_not_played_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rounds(_: Run, seed: int) -> Failed | None:
+        if seed == 3:
+            raise LabError("the guest hangs")
+        return Failed("round 0 failed") if seed == 2 else None
+
+    monkeypatch.setattr(Run, "rounds", rounds)
+    run = Run(5.0, None, None, IN_VIRTUAL_TIME)
+    assert run.several([1]) == 0
+    assert run.several([1, 2, 3]) == 1
+    last = capsys.readouterr().out.splitlines()[-3:]
+    assert last == ["1 of 3 seeds are in order", "not in order: 2", "not played: 3"]
+    assert run.several([1, 3]) == 1
