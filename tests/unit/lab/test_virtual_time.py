@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import select
+import signal
 import socket
 import struct
 from pathlib import Path
@@ -126,3 +128,18 @@ def test_the_wall_clocks_seconds_begin_with_those_that_nobody_sets(monkeypatch: 
     monkeypatch.setattr(hold, "time", clocks)
     hold.align()
     assert clocks.wall_ahead_ns == pytest.approx(1_700_000_000 * 10**9, abs=1_000)
+
+
+def test_who_reads_the_guests_time_while_it_is_written_has_the_one_before_or_this_one() -> None:
+    with mmap.mmap(-1, hold.PAGE_BYTES) as page:
+        hold.tell(page)
+        pid = os.fork()
+        if pid == 0:
+            while True:
+                hold.tell(page)
+        try:
+            read = [hold.TIME.unpack_from(page)[0] for _ in range(300_000)]
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    assert min(read) > 0
