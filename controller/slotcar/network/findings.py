@@ -37,8 +37,8 @@ class Findings:
         """Notes that `key` of `node` is wrong; the place is where the variable was written."""
         if self.is_unread(node, key):
             return
-        found = (node.place(key), node.as_written(key), message, _value_text(value), hint)
-        self.nodes_of.setdefault(found, []).append(node.name)
+        problem = (node.place(key), node.as_written(key), message, _value_text(value), hint)
+        self.nodes_of.setdefault(problem, []).append(node.name)
 
     def parse(self, model: type[M], node: InventoryNode, above: Key, data: object) -> M | None:
         """The data as the model; None, with every error noted, where it is none."""

@@ -36,14 +36,14 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> H
 
 
 def test_it_is_the_least_cost_at_a_vertex(solver: HighsSolver) -> None:
-    asked = program(20.0)
-    values = np.array(solver.solve(asked))
-    assert asked.cost @ values == pytest.approx(2806.613, abs=0.001)
+    wanted = program(20.0)
+    values = np.array(solver.solve(wanted))
+    assert wanted.cost @ values == pytest.approx(2806.613, abs=0.001)
     assert sum(row @ values[list(columns)] <= bound + 1e-6 for columns, row, bound in (
-        (tuple(terms), np.array(list(terms.values())), bound) for terms, bound in asked.rows
-    )) == len(asked.bounds)  # fmt: skip
+        (tuple(terms), np.array(list(terms.values())), bound) for terms, bound in wanted.rows
+    )) == len(wanted.bounds)  # fmt: skip
     # A vertex: no more values lie between their bounds than there are rows.
-    assert np.count_nonzero((values > 1e-6) & (values < 3.0 - 1e-6)) <= len(asked.bounds)
+    assert np.count_nonzero((values > 1e-6) & (values < 3.0 - 1e-6)) <= len(wanted.bounds)
 
 
 def test_where_no_values_meet_all_bounds_there_are_none(solver: HighsSolver) -> None:

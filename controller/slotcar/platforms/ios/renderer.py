@@ -66,10 +66,10 @@ class IosRenderer:
         nodes = configuration_of(outputs.get(SHOW, ""), device.name)
         owned, foreign = self.read(nodes, device)
         if places := places_in(self.read(parse("\n".join(pushed)), device)[0]) - places_in(owned):
-            there = owned.lists.get(OWNS)
+            present = owned.lists.get(OWNS)
             owned, foreign = self.read(with_places(nodes, places), device)
-            owned.lists.update({OWNS: there} if there else {})
-            if there is None:
+            owned.lists.update({OWNS: present} if present else {})
+            if present is None:
                 del owned.lists[OWNS]
         return Configuration(device.name, self.platform, owned, foreign)
 
