@@ -98,6 +98,6 @@ def _options(options: Mapping[str, Any], platform: str, own: Callable[[str], str
         option, colon, name = str(key).partition(":")
         listed = option in model.NAME_INTERFACES and isinstance(value, str)
         full[f"{option}:{own(name)}" if colon and option in model.PER_INTERFACE else key] = (
-            _NAME.sub(lambda found: own(found[0]), value) if listed else value
+            _NAME.sub(lambda match: own(match[0]), value) if listed else value
         )
     return full

@@ -68,9 +68,10 @@ class IosRenderer:
         if places := places_in(self.read(parse("\n".join(pushed)), device)[0]) - places_in(owned):
             present = owned.lists.get(OWNS)
             owned, foreign = self.read(with_places(nodes, places), device)
-            owned.lists.update({OWNS: present} if present else {})
             if present is None:
                 del owned.lists[OWNS]
+            else:
+                owned.lists[OWNS] = present
         return Configuration(device.name, self.platform, owned, foreign)
 
     def hindrances(self, before: Configuration, after: Configuration, device: Device) -> tuple[Hindrance, ...]:
