@@ -92,7 +92,7 @@ class SlotRecord:
         window: the slot's, from the start of what touches to the end of it.
         form: of the reservation when it was said (`form_of`). version: its version then; 0 where nobody knows.
         why: of devices that are not as they should be.
-        verified_at: when the device was read that was read first.
+        verified_at: when the device was read that was read first. later: when others were, by device.
         until: it holds without another check until then; later nobody knows.
     """
 
@@ -107,6 +107,7 @@ class SlotRecord:
     sequence: int = 0
     at: datetime | None = None
     version: int = 0
+    later: Mapping[str, datetime] = field(default_factory=dict)
 
     @property
     def state(self) -> SlotState:
@@ -137,6 +138,7 @@ class SlotRecord:
             "devices": {name: state.value for name, state in sorted(self.devices.items())},
             **({"why": dict(sorted(self.why.items()))} if self.why else {}),
             **{key: at.isoformat() for key, at in instants.items() if at is not None},
+            **({"later": {name: at.isoformat() for name, at in sorted(self.later.items())}} if self.later else {}),
         }
 
 
@@ -153,6 +155,7 @@ def record_of(event: Event) -> SlotRecord:
         {name: SlotState(state) for name, state in details["devices"].items()},
         details.get("why", {}),
         verified_at, until, event.sequence, event.at, details.get("version", 0),
+        {name: datetime.fromisoformat(later) for name, later in details.get("later", {}).items()},
     )  # fmt: skip
 
 
@@ -348,7 +351,8 @@ def _checked_since(event: Event, recorded: Recorded) -> bool:
 
 def _while_verified(of_record: DeviceSlot, record: SlotRecord, recorded: Recorded, now: datetime) -> DeviceSlot:
     """In place, as of the last time that the device was read; not known once that was too long ago."""
-    verified_at, until = record.verified_at or record.at, record.until
+    verified_at = record.later.get(of_record.device, record.verified_at or record.at)
+    until = record.until
     checked = recorded.checked
     if (
         checked is not None

@@ -52,14 +52,25 @@ class SlotFindings:
         self, entry: Entry, number: int, devices: Mapping[str, SlotState], why: Mapping[str, str], form: str
     ) -> SlotRecord:
         window = entry.reservation.windows[number - 1]
-        read = [self.verified_at.get(name, self.at) for name, state in devices.items() if state is SlotState.IN_PLACE]
-        verified_at = (
-            max(min(read), window.start) if read else None
-        )  # what is read just before a start has it from then
-        until = verified_at + self.valid_for if verified_at else None
+        # What is read just before a start has it from then.
+        read = {
+            name: max(self.verified_at.get(name, self.at), window.start)
+            for name, state in devices.items()
+            if state is SlotState.IN_PLACE
+        }
+        verified_at = min(read.values(), default=None)
         return SlotRecord(
-            entry.handle, window, number, form, devices, why, verified_at, until, version=entry.version
-        )  # fmt: skip
+            entry.handle,
+            window,
+            number,
+            form,
+            devices,
+            why,
+            verified_at,
+            verified_at + self.valid_for if verified_at else None,
+            version=entry.version,
+            later={name: at for name, at in read.items() if verified_at and at > verified_at},
+        )
 
 
 def news(entries: Sequence[Entry], latest: Mapping[str, SlotRecord], findings: SlotFindings) -> Iterator[SlotRecord]:

@@ -52,6 +52,7 @@ def test_a_slot_is_armed_then_in_place_then_ended_and_each_is_said_once() -> Non
     in_place = only(findings(OPEN), armed)
     assert states(in_place) == ("in-place", "in-place")
     assert in_place.verified_at == at(OPEN - 1), "of the device that was read first"
+    assert in_place.later == {"r1": at(OPEN)}, "what was read later had nothing of it yet when the first was read"
     assert in_place.until == at(OPEN - 1 + 11)
     assert news_at(findings(OPEN + 1), in_place) == []
     ended = news_at(findings(END), in_place)

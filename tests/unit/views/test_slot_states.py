@@ -70,6 +70,15 @@ def test_nothing_recorded_is_planned_before_the_start_and_unknown_from_it_on() -
     assert set(by_device(slot)) == {"r1", "r2"}, "not a device that has no QoS"
 
 
+def test_a_device_is_in_place_since_it_was_read_itself() -> None:
+    """One that had nothing to do for the slot was read before the others were pushed."""
+    recorded = record(entry(), SlotState.IN_PLACE, SlotState.IN_PLACE, later={"r2": at(START + 1)})
+    again = record_of(Event(5, at(START + 1), recorded.kind, "h", None, recorded.details))
+    assert again.later == recorded.later
+    slot = slot_at(entry(), START + 2, again)
+    assert {one.device: one.since for one in slot.devices} == {"r1": at(START), "r2": at(START + 1)}
+
+
 @pytest.mark.parametrize(
     "state", [State.HELD, State.AWAITING_APPROVAL, State.REJECTED, State.TIMED_OUT, State.CANCELLED]
 )
