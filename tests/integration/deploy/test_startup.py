@@ -28,6 +28,8 @@ COMPOSE = ROOT / "docker-compose.yml"
 PASSWORD = "of this test only"
 #: Where an image's user keeps what `useradd` and `VOLUME` of the Dockerfile make.
 IN_IMAGE = "/var/lib/slotcar"
+#: A variable that nobody set, which Compose replaces by what is written behind `:-`.
+_DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 
 
 class Stack:
@@ -43,7 +45,8 @@ class Stack:
 
     def environment(self, service: str, port: int) -> dict[str, str]:
         """The service's own, each address and path of the container replaced by one of this machine."""
-        given = dict(self.services[service]["environment"])
+        written = self.services[service]["environment"]
+        given = {name: _DEFAULT.sub(r"\1", value) for name, value in written.items()}
         inventory = self.services["controller-a"]["volumes"][2]
         assert inventory.endswith(":/etc/slotcar/inventory:ro")
         given["SLOTCAR_DATABASE_URL"] = self.database_url
