@@ -7,6 +7,8 @@ tests/integration/cli/test_transcripts.py`, then read the diff: short, true, and
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,13 @@ reservations:
     start: now + 3 d
     recurrence: FREQ=DAILY;COUNT=3
 """
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Its name is as long in each run: texts that have it are wrapped by that."""
+    with tempfile.TemporaryDirectory(prefix="slotcar-") as name:
+        yield Path(name)
 
 
 @pytest.fixture(params=["tty", "pipe"])
