@@ -37,7 +37,7 @@ RUN if ! command -v ssh >/dev/null; then \
 COPY --from=packages /opt/slotcar/venv /opt/slotcar/venv
 COPY --from=build /own /opt/slotcar/venv
 # The playbooks, for a person in the container: /opt/slotcar/share/playbooks.
-RUN ln -s "$(/opt/slotcar/venv/bin/python -c 'from slotcar.shipped import shipped; print(shipped())')" /opt/slotcar/share
+RUN ln -s "$(/opt/slotcar/venv/bin/python -c 'from slotcar.base.shipped import shipped; print(shipped())')" /opt/slotcar/share
 ARG BASE
 ARG VERSION=0.1.0
 ARG REVISION=

@@ -1,6 +1,6 @@
 """Puts what Ansible and the renderers read into the wheel, as `slotcar/share/` (docs/adr/0039-what-a-wheel-holds.md).
 
-In the checkout these folders stand at the top, as Ansible and AWX expect them. `slotcar.shipped` finds both. An
+In the checkout these folders stand at the top, as Ansible and AWX expect them. `slotcar.base.shipped` finds both. An
 editable install copies nothing: it reads the checkout.
 """
 

@@ -26,10 +26,10 @@ from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement, Rules, place, profile_of, transfer_of
 from slotcar.admission.rates import profile_demands
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window
-from slotcar.vocabulary import Protocol, Service
 
 FIXED = 100_000
 LIVE, QUICK_LIVE = (10, 100, 1_000), (10,)

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from benchmarks.common import Figure, Say
 from benchmarks.render import NOW, network_of
 from slotcar.admission import SlotTables, capacities
+from slotcar.base.timebase import MICROSECOND, Window
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.planning.matching import Scope, match
@@ -20,9 +22,7 @@ from slotcar.planning.offline import entries_of
 from slotcar.planning.plan import MAX_BOUNDARIES, Plan, make_plan
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.views.configurations import Boundary, DeviceDiff, configurations_at
-from slotcar.vocabulary import Protocol, Service
 
 SIZES, QUICK_SIZES = (100, 1_000), (100,)
 PEER = "all routers rendered at each boundary"

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.cli.listing import slot_lines, state_words
 from slotcar.cli.watching import names
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.slot_states import FAMILY, SlotNow, SlotState
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import Window
 from slotcar.views.documents import entry_document, timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline
-from slotcar.vocabulary import Direction, Protocol, Service
 from slotcar.web.times import Clock
 from slotcar.web.words import mark_of, sentence
 

@@ -13,14 +13,14 @@ from benchmarks.admission.workload import HORIZON_S, LONGEST_S, NOW, SEED, SHORT
 from benchmarks.common import Figure, Pace, Say, count, figures
 from benchmarks.render import network_of
 from slotcar.admission import capacities
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.ledger import open_ledger
 from slotcar.ledger.model import AdmissionRequest, Terms
 from slotcar.network.model import Network
 from slotcar.planning.platform_limits import PlatformLimits
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
-from slotcar.vocabulary import Protocol, Service
 
 ROUTERS = 100
 #: All of those that are open at once at a router fit its line.

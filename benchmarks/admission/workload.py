@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotcar.admission import Demand, ResourceId, SlotTables
-from slotcar.timebase import Window, to_us
+from slotcar.base.timebase import Window, to_us
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -16,8 +16,8 @@ from benchmarks.api.process import served
 from benchmarks.common import Figure, Say, count, postgres
 from benchmarks.web import filling
 from benchmarks.web.world import world
+from slotcar.base.timebase import SYSTEM, to_us
 from slotcar.ledger import open_ledger
-from slotcar.timebase import SYSTEM, to_us
 
 #: (live in the coming month, over in the months before): a year of it.
 QUICK, FULL = (800, 9_200), (8_000, 92_000)

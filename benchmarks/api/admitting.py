@@ -14,9 +14,9 @@ from benchmarks.api.process import Served
 from benchmarks.common import Figure, Pace, Say
 from benchmarks.web.world import World
 from slotcar.admission import capacities
+from slotcar.base.timebase import SYSTEM, Window, iso
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import AdmissionRequest, Terms
-from slotcar.timebase import SYSTEM, Window, iso
 
 TURNS = 3
 CLIENTS = 64

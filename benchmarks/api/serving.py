@@ -19,11 +19,11 @@ from slotcar.api.context import Context
 from slotcar.api.listening import bound
 from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore, create_token
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import SYSTEM
 from slotcar.broker import Broker
 from slotcar.ledger import open_ledger
 from slotcar.policy.roles import Role
-from slotcar.settings import Settings
-from slotcar.timebase import SYSTEM
 from slotcar.web.app import create_app
 
 

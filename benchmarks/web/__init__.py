@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from benchmarks.common import Figure, Say, count, postgres
 from benchmarks.web import asking, filling
 from benchmarks.web.world import world
-from slotcar.timebase import to_us
+from slotcar.base.timebase import to_us
 
 #: (live in the coming month, over in the months before): a year of it, ten years, and all of them in one month.
 QUICK = ((800, 9_200),)

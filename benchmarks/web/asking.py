@@ -25,11 +25,11 @@ from benchmarks.web.world import World
 from slotcar.api.context import Context
 from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.ledger import EntryFilter, Ledger, open_ledger
 from slotcar.rollout.status import LoopStatus
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from slotcar.web.app import create_app
 
 #: Of each kind of page.

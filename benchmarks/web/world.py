@@ -9,12 +9,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 import numpy as np
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import InterfaceRole, Protocol, Service
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from slotcar.planning.offline import entries_of
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
-from slotcar.vocabulary import InterfaceRole, Protocol, Service
 
 CORES, EDGES, PAIRS = 4, 96, 400
 SEED = 20_270_301

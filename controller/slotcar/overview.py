@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.broker import Broker
 from slotcar.broker.queries import EVENTS_WITHIN, LAST_EVENTS, MOST_EVENTS
 from slotcar.ledger.crowds import Crowd
@@ -21,7 +22,6 @@ from slotcar.policy.request_limits import require_few_months
 from slotcar.policy.roles import NOBODY, Caller
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.boundary import DiffGroup, devices_changing, differences_at, entering, groups_of
 from slotcar.views.capacity import Course, courses, named_resource, resource_names, tightest_course

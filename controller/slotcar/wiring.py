@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from slotcar.base.registry import facts_of
+from slotcar.base.settings import OwnerQuota, Settings
+from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.policy.endpoints import endpoint_owners
@@ -14,7 +17,6 @@ from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota
 from slotcar.recovery.held_routers import HeldRouters
-from slotcar.registry import facts_of
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
@@ -24,8 +26,6 @@ from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.retention import Retention
 from slotcar.rollout.schedule import Pace
 from slotcar.rollout.wanted import instants_of, wanted_for
-from slotcar.settings import OwnerQuota, Settings
-from slotcar.timebase import SYSTEM, Clocks
 from slotcar.timeline.shares import BackgroundShares
 
 

@@ -194,8 +194,8 @@ def _topology(inventory: Path | None) -> topology.Topology:
     if inventory is None:
         return topology.garnet()
     # Here: the lab's other verbs need neither the controller nor Ansible.
+    from slotcar.base.problems import SlotcarError
     from slotcar.network import load_network
-    from slotcar.problems import SlotcarError
     from slotcar_lab.experiments.wires import topology_of
 
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 
 class LabError(SlotcarError):

@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 if find_spec("slotcar") is None:  # not installed: the collection and a checkout hold its modules
     sys.path.append(str(Path(__file__).resolve().parents[2] / "controller"))
 try:  # here, where Ansible's own process loads it once, and not in each task's
-    from slotcar.problems import SlotcarError
+    from slotcar.base.problems import SlotcarError
     from slotcar.rollout import steps
     from slotcar.rollout.device_folder import DeviceFolder
     from slotcar.rollout.linux.shell import ShellAnswer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from tests.browser.conftest import AXE, SignIn
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, Site

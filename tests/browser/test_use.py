@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import State
 from slotcar.planning.modification import Modification
-from slotcar.timebase import iso
 from tests.browser.conftest import SignIn
 from tests.integration.api.conftest import START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.network import load_network
-from slotcar.problems import InvalidInput
 
 #: Ansible reads each of them in a process of its own, for a second: `make test` takes every so many.
 EVERY = 5

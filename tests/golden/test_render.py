@@ -24,13 +24,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from slotcar.base.registry import FOLDERS
 from slotcar.ledger.model import Entry
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Change, Configuration
-from slotcar.registry import FOLDERS
 from slotcar.reservation import load_files
 from slotcar.views.configurations import configurations_at
 

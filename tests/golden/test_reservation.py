@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from slotcar.located_yaml import load, read_text
-from slotcar.problems import InvalidInput
+from slotcar.base.located_yaml import load, read_text
+from slotcar.base.problems import InvalidInput
 from slotcar.reservation import json_schema, load_files
 from slotcar.reservation.model import Reservation
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slotcar.units import parse_rate_bps
+from slotcar.base.units import parse_rate_bps
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from tests.lab.conftest import ROOT

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Endpoint
-from slotcar.vocabulary import Scheduler, Service
 from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshot
 from tests.support.patience import wait_for

@@ -34,8 +34,8 @@ from slotcar.admission.rates import (
 )
 from slotcar.admission.steady import MINUTE_US, on_grid, steady_profile
 from slotcar.admission.step_rules import lasts
-from slotcar.timebase import Window, to_us
-from slotcar.units import MAX_RATE_BPS
+from slotcar.base.timebase import Window, to_us
+from slotcar.base.units import MAX_RATE_BPS
 from tests.support.examples import examples
 from tests.unit.admission.support import T0, at, window
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slotcar.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide, enquire
 from slotcar.admission.arithmetic import scaled_up
-from slotcar.timebase import Window, from_us, to_us
+from slotcar.base.timebase import Window, from_us, to_us
 from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span
 from tests.unit.admission.support import T0, at

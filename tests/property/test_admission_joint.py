@@ -23,8 +23,8 @@ from slotcar.admission.moves import Room, make_room
 from slotcar.admission.program import LinearProgram
 from slotcar.admission.rates import Crossing, Profile, clipped, microbits, profile_demands
 from slotcar.admission.step_rules import LEAST_STEP_US, MOST_STEPS
-from slotcar.timebase import Window, to_us
-from slotcar.vocabulary import Shape
+from slotcar.base.timebase import Window, to_us
+from slotcar.base.vocabulary import Shape
 from tests.property.test_admission_moves import NAMES, applied, check
 from tests.support.examples import examples
 from tests.unit.admission.support import T0

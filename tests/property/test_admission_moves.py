@@ -14,7 +14,7 @@ from slotcar.admission.component import FixedRequest, PlacedTransfer
 from slotcar.admission.deadline import Shape, Transfer
 from slotcar.admission.moves import Room, make_room
 from slotcar.admission.rates import Crossing, Profile, aligned, clipped, microbits, profile_demands
-from slotcar.timebase import Window, to_us
+from slotcar.base.timebase import Window, to_us
 from tests.support.examples import examples
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission import Demand, ResourceId, SlotTables, kernels, storage
-from slotcar.timebase import Window, from_us
+from slotcar.base.timebase import Window, from_us
 from tests.property.test_admission_decisions import (
     BASE_US,
     MINUTE_US,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from slotcar.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
 from slotcar.admission.model import PERMILLE
-from slotcar.timebase import to_us
+from slotcar.base.timebase import to_us
 from tests.property.test_admission_decisions import NAMES, limits, loaded, occurrences, requests, windows
 from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span, check_form

@@ -13,9 +13,9 @@ from slotcar.admission.background import Share, shares_bps
 from slotcar.admission.rates import crossings
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.resources import background_factors, capacities
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger.model import Entry
 from slotcar.reservation.model import BackgroundShare
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import Active, active_at
 from slotcar.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
 from tests.support.examples import examples

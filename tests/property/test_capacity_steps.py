@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.resource_id import sls_resource
-from slotcar.timebase import Window
+from slotcar.base.timebase import Window
 from slotcar.views.capacity import Course
 
 CAPACITY = 100

@@ -14,10 +14,10 @@ from hier_config.platforms.cisco_ios.driver import HConfigDriverCiscoIOS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.vocabulary import Service
 from tests.property import test_render_cisco_car as car
 from tests.property import test_render_cisco_cat6500 as catalyst
 from tests.property import test_render_ios_brownfield as mqc_and_gsr

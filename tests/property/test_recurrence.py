@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.units import UnitError
 from slotcar.reservation.recurrence import expand
 from slotcar.reservation.wall_clock import Length
-from slotcar.units import UnitError
 
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 #: Half an hour of summer time, a winter time, a day that was left out, none at all.

@@ -8,14 +8,14 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slotcar.intent import intents_at
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.platforms.cisco_cat6500.limits import grain_bps
+from slotcar.platforms.intent import intents_at
 from slotcar.platforms.ios.configuration import ios_of
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.vocabulary import Protocol, Service
 from tests.support.examples import examples
 from tests.support.rendering import all_away
 from tests.unit.platforms.cat6500 import Catalyst, meaning

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent import QosIntent, intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
+from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Reservation
 from slotcar_lab.ios.grammar import check
 from tests.support.examples import examples

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
+from slotcar.platforms.intent import intents_at
 from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
 from tests.support.rendering import all_away

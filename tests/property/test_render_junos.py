@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent import QosIntent, intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
 from tests.support.rendering import all_away

@@ -6,10 +6,10 @@ import re
 
 from hypothesis import given
 
+from slotcar.base.vocabulary import CODE_POINTS, Marking, service_of
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import CODE_POINTS, Marking, service_of
 from tests.support.examples import examples
 from tests.unit.platforms.kernel import Kernel
 from tests.unit.platforms.worlds import intents, network, population, populations, successions

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent.model import QosIntent
+from slotcar.base.vocabulary import Scheduler
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import Scheduler
 from tests.support.examples import examples
 from tests.support.rendering import all_away
 from tests.unit.platforms.kernel import Kernel

@@ -13,14 +13,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from slotcar.located_yaml import load
-from slotcar.problems import InvalidInput
+from slotcar.base.located_yaml import load
+from slotcar.base.problems import InvalidInput
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_bytes, format_duration, format_latency, format_rate
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.reservation import from_mapping, json_schema, load_files, load_text
 from slotcar.reservation.entry import KEYS
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import iso
-from slotcar.units import format_bytes, format_duration, format_latency, format_rate
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.examples import examples
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import yaml
 
+from slotcar.base.registry import TransportKind, facts_of
+from slotcar.base.settings import load_settings
+from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.planning.offline import entries_of
-from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.ios.eem import FENCE
 from slotcar.rollout.model import PushResult, Reading, Wanted
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.wanted import wanted_for
-from slotcar.settings import load_settings
-from slotcar.timebase import Window
 from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 from slotcar_lab.ios import Router, Routers

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from slotcar.timebase import SYSTEM
+from slotcar.base.timebase import SYSTEM
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Demand
+from slotcar.base.vocabulary import Shape
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.errors import ForbiddenTransition, ProgressRefused
 from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
 from slotcar.policy.policy import Policy
-from slotcar.vocabulary import Shape
 from tests.support.requests import RESOURCES, T0, request, reservation, transfer
 
 CAPACITY_BPS = 1_000

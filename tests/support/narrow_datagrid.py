@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from slotcar.base.vocabulary import Service
 from slotcar.network import load_network
 from slotcar.network.model import Network
-from slotcar.vocabulary import Service
 from tests.support.cisco import ROOT
 
 DATAGRID = ROOT / "inventories" / "datagrid"

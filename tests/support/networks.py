@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
+from slotcar.base.vocabulary import InterfaceRole, Service
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
-from slotcar.vocabulary import InterfaceRole, Service
 
 SHARES_PPM = {Service.IP_PREMIUM: 450_000, Service.ASSURED_RATE: 300_000, Service.QBSS: 10_000}
 

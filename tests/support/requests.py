@@ -7,11 +7,11 @@ from typing import Any
 
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.ledger.model import AdmissionRequest
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window
-from slotcar.vocabulary import Protocol, Service
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 RESOURCES = (

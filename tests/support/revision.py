@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from slotcar.base.settings import load_settings
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.planning.source import read_source
 from slotcar.rollout.wanted import wanted_for
-from slotcar.settings import load_settings
 from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from slotcar.auth.tokens import TokenStore
+from slotcar.base.files import read_regular_file
+from slotcar.base.problems import InvalidInput, SlotcarError
+from slotcar.base.settings import Settings
 from slotcar.cli.remote import Declined, remote
-from slotcar.files import read_regular_file
 from slotcar.network.reading import read_inventory
 from slotcar.notify.signing import SecretUnusable, keys_at
 from slotcar.planning.plan_file import contents_of, read_plan
-from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.reservation import load_files
-from slotcar.settings import Settings
 from tests.support.patience import PATIENCE_S
 
 NOW = datetime(2027, 3, 1, tzinfo=UTC)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar import lengths
 from slotcar.api.app import openapi_document
 from slotcar.api.examples import EXAMPLES
+from slotcar.base import lengths
+from slotcar.base.problems import MOST_QUOTED, InvalidInput, Problem, shortened
 from slotcar.planning.plan_file import plan_of_document
-from slotcar.problems import MOST_QUOTED, InvalidInput, Problem, shortened
 from slotcar.reservation import from_mapping, json_schema, load_text
 from slotcar.reservation.loading import read_group_documents
 from slotcar.reservation.schema import group_schema, reservation_schema

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from slotcar.located_yaml import MAX_DEPTH, is_too_deep, line_of, load, parse_json
+from slotcar.base.located_yaml import MAX_DEPTH, is_too_deep, line_of, load, parse_json
+from slotcar.base.problems import InvalidInput
 from slotcar.network.reading import read_inventory
 from slotcar.planning.plan_file import plan_in
-from slotcar.problems import InvalidInput
 
 MANY = 100_000
 #: 100 kB each. The first took nine seconds at 2 kB.

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 import structlog
 
-from slotcar import logs as of_controller
 from slotcar.api import serving
+from slotcar.base import logs as of_controller
 from slotcar_transfer import logs as of_mover
 
 FORGED = "in\n2026-11-28 12:00:00 lbnl: receives all: done\x1b[2J\r\x85\u2028x"

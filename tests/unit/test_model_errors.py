@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from slotcar.model_errors import Words, explained
+from slotcar.base.model_errors import Words, explained
 
 
 class Strict(BaseModel):

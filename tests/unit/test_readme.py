@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.problems import InvalidInput
+from slotcar.base.problems import InvalidInput
 from slotcar.reservation import load_text
 
 ROOT = Path(__file__).resolve().parents[2]

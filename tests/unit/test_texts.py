@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.texts import lines_of, words_of
+from slotcar.base.texts import lines_of, words_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("controller/slotcar", "plugins", "lab/slotcar_lab/ios")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from slotcar.timebase import ClockWatch
+from slotcar.base.timebase import ClockWatch
 from tests.support.requests import T0
 
 

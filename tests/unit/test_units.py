@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar import units
+from slotcar.base import units
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_long_text_is_not_looked_at(
     parse: Callable[[str], object], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """900 kB of `1 s 1 s …` were a duration, after some seconds."""
-    monkeypatch.setattr("slotcar.units._TIME_PART", None)
+    monkeypatch.setattr("slotcar.base.units._TIME_PART", None)
     with pytest.raises(units.UnitError, match="at most 100 characters") as refused:
         parse(text)
     assert len(str(refused.value)) < 200

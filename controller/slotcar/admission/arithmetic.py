@@ -7,7 +7,7 @@ IP and UDP 28; the layer-2 part is counted here by each interface's own `overhea
 
 from __future__ import annotations
 
-from slotcar.vocabulary import Protocol
+from slotcar.base.vocabulary import Protocol
 
 IP_HEADER_BYTES = 20
 #: RFC 768; RFC 9293 without options.

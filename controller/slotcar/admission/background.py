@@ -22,9 +22,9 @@ from typing import TypeAlias
 from slotcar.admission.rates import Crossing, Profile, RateStep, merged
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window
+from slotcar.base.units import MAX_RATE_BPS
 from slotcar.network.model import BACKGROUND_PPM
-from slotcar.timebase import Window
-from slotcar.units import MAX_RATE_BPS
 
 MILLION = 1_000_000
 #: The common level counts millionths of a bit/s: finer than any weight up to a million can show.

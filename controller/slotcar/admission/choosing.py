@@ -9,7 +9,7 @@ from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.model import Admitted, Demand, Refused
 from slotcar.admission.placing import NOTHING_DONE, Done, Placement, Rules, place
 from slotcar.admission.tables import SlotTables
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import Reservation
 
 

@@ -10,7 +10,7 @@ from slotcar.admission.model import Demand
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.step_rules import first_border_us
-from slotcar.timebase import Window
+from slotcar.base.timebase import Window
 
 
 @dataclass(frozen=True, slots=True)

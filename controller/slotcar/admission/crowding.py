@@ -18,8 +18,8 @@ from slotcar.admission.rates import Crossing
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.steady import Floats
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window
 from slotcar.network.model import Sls
-from slotcar.timebase import Window
 
 #: Of what is free: what is less may be an error of floating point.
 _NOTHING = 1e-9

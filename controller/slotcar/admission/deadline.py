@@ -33,10 +33,10 @@ from slotcar.admission.rates import (
 from slotcar.admission.steady import GRIDS_US, on_grid, steady_profile
 from slotcar.admission.step_rules import MOST_STEPS, lasts, lengthened
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window, from_us, to_us
+from slotcar.base.units import MAX_RATE_BPS
+from slotcar.base.vocabulary import Shape
 from slotcar.network.model import Sls
-from slotcar.timebase import Window, from_us, to_us
-from slotcar.units import MAX_RATE_BPS
-from slotcar.vocabulary import Shape
 
 #: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
 KEPT_ABOVE_PERMILLE = 10

@@ -12,8 +12,8 @@ from slotcar.admission.kernels import FOREVER
 from slotcar.admission.model import PERMILLE, Admitted, Demand, Enquiry, Refused, Shortfall
 from slotcar.admission.resource_id import SLS, sls_resource
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window, from_us, to_us
 from slotcar.network.model import Sls
-from slotcar.timebase import Window, from_us, to_us
 
 #: The last moment that a `datetime` can tell.
 LAST_US = to_us(datetime.fromisoformat("9999-12-31T23:59:59.999999+00:00"))

@@ -12,9 +12,9 @@ from slotcar.admission.kernels import Ints
 from slotcar.admission.rates import SECOND_US, Crossing, Profile, RateStep
 from slotcar.admission.resource_id import SLS
 from slotcar.admission.tables import Columns, SlotTables
+from slotcar.base.timebase import Window
+from slotcar.base.units import MAX_RATE_BPS
 from slotcar.network.model import Sls
-from slotcar.timebase import Window
-from slotcar.units import MAX_RATE_BPS
 
 #: Numbers are multiplied in two parts of so many bits: sums of their products stay within 64 bits.
 _BITS = 20

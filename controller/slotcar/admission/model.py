@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from slotcar.admission.resource_id import KINDS, ResourceId, describe
-from slotcar.timebase import Window, iso
-from slotcar.units import format_bytes, format_bytes_about, format_rate
+from slotcar.base.timebase import Window, iso
+from slotcar.base.units import format_bytes, format_bytes_about, format_rate
 
 #: `Refused.highest_share_permille` counts thousandths.
 PERMILLE = 1000

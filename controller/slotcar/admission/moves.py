@@ -30,9 +30,9 @@ from slotcar.admission.program import LinearSolver, Movable
 from slotcar.admission.rates import Crossing, Profile, clipped, merged
 from slotcar.admission.step_rules import keeps_rules, lengthened
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window, to_us
+from slotcar.base.vocabulary import Shape
 from slotcar.network.model import Sls
-from slotcar.timebase import Window, to_us
-from slotcar.vocabulary import Shape
 
 #: Nothing that begins sooner than this is moved.
 FROZEN = timedelta(seconds=60)

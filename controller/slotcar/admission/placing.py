@@ -22,11 +22,11 @@ from slotcar.admission.rates import (
     profile_demands,
 )
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window, from_us, iso, to_us
+from slotcar.base.vocabulary import Direction
 from slotcar.network.model import Sls
 from slotcar.reservation.model import Reservation, Slot, joined_slots
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window, from_us, iso, to_us
-from slotcar.vocabulary import Direction
 
 #: Of the slots that are over, a transfer keeps so many.
 PAST_SLOTS = 20

@@ -24,8 +24,8 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.steady import Floats
 from slotcar.admission.step_rules import LEAST_STEP_US, MOST_STEPS
 from slotcar.admission.tables import SlotTables
+from slotcar.base.timebase import Window
 from slotcar.network.model import Sls
-from slotcar.timebase import Window
 
 #: The grid's slot, unless the window makes more than `MOST_SLOTS` of them: they are longer then.
 SLOT_US = 600_000_000

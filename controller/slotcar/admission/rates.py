@@ -14,11 +14,11 @@ from slotcar.admission.arithmetic import payload_bytes, payload_rate_bps, scaled
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.resources import crossed_by
+from slotcar.base.timebase import Window
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import MICROBITS_PER_BYTE as MICROBITS_PER_BYTE
-from slotcar.timebase import Window
 
 SECOND_US = 1_000_000
 

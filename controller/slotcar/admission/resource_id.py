@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from slotcar.base.units import format_rate
+from slotcar.base.vocabulary import Service
 from slotcar.managers import ResourceManager, manager_of
 from slotcar.network.model import InterfaceId
-from slotcar.units import format_rate
-from slotcar.vocabulary import Service
 
 #: The first words of resources' names.
 INTERFACE, SLS = "if", "sls"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from slotcar.admission.arithmetic import payload_bytes, scaled_up
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import SLS, ResourceId, interface_resource, managed_resource, sls_resource
+from slotcar.base.problems import SlotcarError
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.managers import ManagerError, manager_of, managers, option_words, request_of
 from slotcar.network.model import Network
-from slotcar.path.model import Path
-from slotcar.problems import SlotcarError
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import Claim, Reservation
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 
 class UnknownClaimedResource(SlotcarError):

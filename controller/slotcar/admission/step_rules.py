@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from slotcar.admission.free import Free
 from slotcar.admission.rates import Profile, RateStep, merged
-from slotcar.timebase import Window
+from slotcar.base.timebase import Window
 
 LEAST_STEP_US = 60_000_000
 #: Each step is a boundary on every device of a path.

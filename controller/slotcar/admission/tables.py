@@ -16,8 +16,8 @@ from slotcar.admission import kernels, storage
 from slotcar.admission.kernels import Ints
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
-from slotcar.timebase import EPOCH, MICROSECOND, Window, to_us
-from slotcar.units import MAX_RATE_BPS
+from slotcar.base.timebase import EPOCH, MICROSECOND, Window, to_us
+from slotcar.base.units import MAX_RATE_BPS
 
 #: What a resource is that the tables have never heard of: capacity 0, nothing reserved.
 NOWHERE = 0

@@ -21,8 +21,8 @@ import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from slotcar.api.problems import MEDIA_TYPE, PREFIX, title_of
-from slotcar.logs import RepeatLimit
-from slotcar.settings import Settings
+from slotcar.base.logs import RepeatLimit
+from slotcar.base.settings import Settings
 
 log = structlog.get_logger("slotcar.api")
 #: How often the timer looks.

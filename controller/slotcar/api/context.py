@@ -14,18 +14,18 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints, WithJsonSchema
 
-from slotcar import lengths
 from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import TokenStore
+from slotcar.base import lengths
+from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
+from slotcar.base.timebase import RFC_3339, SYSTEM
 from slotcar.broker import Broker
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.policy.roles import Caller, Role
-from slotcar.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import RFC_3339, SYSTEM
 from slotcar.watching.model import WatchStatus
 
 #: A version; proxies that compress an answer make its ETag a weak one.

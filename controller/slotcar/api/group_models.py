@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import Field
 
 from slotcar.api.models import Answer, EntryOut
+from slotcar.base.vocabulary import OnFailure
 from slotcar.ledger.model import State
 from slotcar.ledger.slot_states import SlotState
-from slotcar.vocabulary import OnFailure
 
 
 class GroupSetIn(Answer):

@@ -6,8 +6,8 @@ from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slotcar.api import problems
-from slotcar.located_yaml import TOO_DEEP, is_too_deep
-from slotcar.problems import InvalidInput, Problem
+from slotcar.base.located_yaml import TOO_DEEP, is_too_deep
+from slotcar.base.problems import InvalidInput, Problem
 
 
 class LimitBody:

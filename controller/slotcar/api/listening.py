@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 
 class CannotListen(SlotcarError):

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.api.context import Context
+from slotcar.base.timebase import iso
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import iso
 from slotcar.watching.model import WatchStatus
 
 

@@ -13,10 +13,10 @@ from prometheus_client.metrics_core import Metric
 from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.api.context import Context
 from slotcar.api.loop import phases_of
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.webhooks import Backlog
 from slotcar.network.model import Network
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.views.capacity import courses, device_of
 from slotcar.watching.model import WatchState
 

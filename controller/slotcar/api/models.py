@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slotcar import lengths
+from slotcar.base import lengths
+from slotcar.base.problems import LINE_PATTERN
 from slotcar.ledger.model import State
 from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.ledger.slot_states import SlotState
-from slotcar.problems import LINE_PATTERN
 from slotcar.reservation.model import ReservationFields
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
 

@@ -9,7 +9,7 @@ from slotcar.api.examples import EXAMPLES
 from slotcar.api.models import ProblemOut
 from slotcar.api.problem_examples import PROBLEMS
 from slotcar.api.problems import MEDIA_TYPE
-from slotcar.lengths import with_lengths
+from slotcar.base.lengths import with_lengths
 from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema
 from slotcar.reservation.schema import ONE_END, group_schema

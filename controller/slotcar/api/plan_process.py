@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from slotcar.api.plan_models import PlanOut
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import Settings
+from slotcar.base.texts import lines_of
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.network.model import Network
-from slotcar.path.topology import topology_of
+from slotcar.network.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
 from slotcar.planning.source import source_of_body
 from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import Caller
-from slotcar.problems import SlotcarError
-from slotcar.settings import Settings
-from slotcar.texts import lines_of
 
 #: The API and the reconcile loop come first.
 NICE = 5

@@ -15,8 +15,8 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from slotcar.logs import RepeatLimit
-from slotcar.settings import is_loopback
+from slotcar.base.logs import RepeatLimit
+from slotcar.base.settings import is_loopback
 
 log = structlog.get_logger("slotcar.api")
 FORWARDED = (b"x-forwarded-proto", b"x-forwarded-for")

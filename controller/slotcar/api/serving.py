@@ -25,23 +25,23 @@ from slotcar.api.listening import bound, bound_for_datagrams, listen
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
 from slotcar.auth.tokens import TokenStore
+from slotcar.base.logs import LimitRepeats, OneLine, RepeatLimit, one_line
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import Settings
+from slotcar.base.stopping import PROCESS, end_after
+from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, embedded, open_ledger
 from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.logs import LimitRepeats, OneLine, RepeatLimit, one_line
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.signing import DerivedSecrets
-from slotcar.problems import SlotcarError
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import end_all_processes
 from slotcar.rollout.status import LoopStatus
-from slotcar.settings import Settings
-from slotcar.stopping import PROCESS, end_after
-from slotcar.timebase import SYSTEM, Clocks
 from slotcar.watching.watcher import Watcher
 from slotcar.wiring import loop_for
 
@@ -65,7 +65,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to `slotcar.stopping`: uvicorn would raise them again after its own end, and by default the
+        """Leaves signals to `slotcar.base.stopping`: uvicorn would raise them again after its own end, and by default the
         process ends there, whatever is still to be done."""
         yield
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from slotcar.private_files import make_private_folder
+from slotcar.base.private_files import make_private_folder
 
 FOLDER = "serving"
 LONGEST_ADDRESS_BYTES = 500

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from slotcar import lengths
 from slotcar.api.models import Answer, EventOut
-from slotcar.problems import LINE_PATTERN
+from slotcar.base import lengths
+from slotcar.base.problems import LINE_PATTERN
 
 
 class WebhookIn(Answer):

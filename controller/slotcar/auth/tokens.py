@@ -16,12 +16,12 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from slotcar import lengths
-from slotcar.files import read_regular_file
+from slotcar.base import lengths
+from slotcar.base.files import read_regular_file
+from slotcar.base.names import Owner
+from slotcar.base.private_files import locked_for_change, replace_private_file
+from slotcar.base.problems import InvalidInput, Problem, SlotcarError
 from slotcar.policy.roles import Caller, Role
-from slotcar.private_files import locked_for_change, replace_private_file
-from slotcar.problems import InvalidInput, Problem, SlotcarError
-from slotcar.reservation.model import Owner
 
 TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 #: Some 40,000 tokens.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slotcar.auth import access
+from slotcar.base.timebase import iso
 from slotcar.broker.requests import SOLVER, Requests
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
@@ -24,7 +25,6 @@ from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.rollout.looks import Looks
-from slotcar.timebase import iso
 
 
 @dataclass(frozen=True, slots=True)

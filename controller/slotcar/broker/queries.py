@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from slotcar.auth import access
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import MICROSECOND, SYSTEM, Clocks, Window
 from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.group_queries import GroupFilter
@@ -23,8 +25,6 @@ from slotcar.policy import request_limits, roles
 from slotcar.policy.roles import NOBODY, Caller
 from slotcar.recovery.comparison import FleetComparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
-from slotcar.settings import Settings
-from slotcar.timebase import MICROSECOND, SYSTEM, Clocks, Window
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.configurations import configurations_at
 from slotcar.views.devices import named_devices

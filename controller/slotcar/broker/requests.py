@@ -14,7 +14,7 @@ from slotcar.admission.model import Refused
 from slotcar.auth import access
 from slotcar.broker.queries import Queries
 from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, Terms
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit

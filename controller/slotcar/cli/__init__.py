@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from slotcar.files import searched_elsewhere
-from slotcar.private_files import UMASK
-from slotcar.stopping import PROCESS
+from slotcar.base.files import searched_elsewhere
+from slotcar.base.private_files import UMASK
+from slotcar.base.stopping import PROCESS
 
 VERBOSE = ("--verbose", "-v")
 

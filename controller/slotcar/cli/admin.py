@@ -93,8 +93,8 @@ def token_create(
 ) -> None:
     """Make a token and print it once; only its hash is kept."""
     from slotcar.auth.tokens import create_token
+    from slotcar.base.units import parse_duration
     from slotcar.policy.roles import Role
-    from slotcar.units import parse_duration
 
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
@@ -110,7 +110,7 @@ def token_create(
 def token_list(form: OutputFormat = Format.TABLE) -> None:
     """List tokens by name, role and owner; never the tokens themselves."""
     from slotcar.auth.tokens import read_tokens
-    from slotcar.timebase import iso
+    from slotcar.base.timebase import iso
 
     chosen = settings()
     ask_state_folder(chosen)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from slotcar.cli.output import at_terminal, stderr, under_way
 
 if TYPE_CHECKING:
-    from slotcar.settings import Settings
+    from slotcar.base.settings import Settings
 
 _COMPLETING = "_SLOTCAR_COMPLETE"
 _answered_by = ""

@@ -86,7 +86,7 @@ def root(
     ] = False,
 ) -> None:
     """Options that all commands have."""
-    from slotcar.units import UnitError
+    from slotcar.base.units import UnitError
 
     choose_context(context)
     try:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotcar.base.problems import SlotcarError
 from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import OutputFormat, Yes
 from slotcar.cli.output import Format, complain, emit, long_work_reported, progress, stdout
 from slotcar.cli.session import require_own_state_folder, settings, warn_of_other_controller
 from slotcar.cli.strict import App
-from slotcar.problems import SlotcarError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from slotcar.base.settings import Settings
     from slotcar.recovery.backup_file import Manifest
-    from slotcar.settings import Settings
 
 database = App(help="The ledger's database, and backups of all that a controller keeps.", no_args_is_help=True)
 File = Annotated[Path, typer.Argument(help="the backup's file", show_default=False)]

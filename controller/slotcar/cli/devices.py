@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.base.problems import printable
+from slotcar.base.stopping import PROCESS
 from slotcar.cli.answering import answered_by, use_archive
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
@@ -37,8 +39,6 @@ from slotcar.cli.session import (
     warn_of_other_controller,
 )
 from slotcar.cli.tables import Column, fits
-from slotcar.problems import printable
-from slotcar.stopping import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -108,7 +108,7 @@ def _show(answer: EnquiryAnswer, form: Format) -> None:
 
 def _print(answer: EnquiryAnswer) -> None:
     from slotcar.admission.resource_id import describe
-    from slotcar.units import format_rate
+    from slotcar.base.units import format_rate
 
     rows = [
         (
@@ -130,8 +130,8 @@ def _print(answer: EnquiryAnswer) -> None:
 
 def _print_steps(listed: list[tuple[str, FreeRates]]) -> None:
     """What is free over time: a line for each part, and one of each way."""
-    from slotcar.timebase import iso
-    from slotcar.units import format_rate
+    from slotcar.base.timebase import iso
+    from slotcar.base.units import format_rate
 
     rows = [
         (name, iso(step.window.start), iso(step.window.end), format_rate(step.rate_bps))

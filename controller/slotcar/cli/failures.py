@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import typer
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.texts import lines_of
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import at_terminal, complain, others_short
 from slotcar.cli.remote import not_understood
-from slotcar.problems import SlotcarError
-from slotcar.texts import lines_of
 
 
 def exit_code(error: BaseException, debug: bool = False) -> int:
@@ -62,12 +62,12 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from slotcar.api.listening import PortInUse
+    from slotcar.base.stopping import PROCESS, Stopping
     from slotcar.cli.remote import RefusedByController
     from slotcar.ledger.errors import PlanNotAdmitted
     from slotcar.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from slotcar.policy.errors import RefusedByPolicy
     from slotcar.rollout.model import PushFailed
-    from slotcar.stopping import PROCESS, Stopping
 
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number

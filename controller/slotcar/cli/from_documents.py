@@ -11,10 +11,12 @@ from typing import Any
 
 from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Service
 from slotcar.ledger.model import Entry, Event, ProgressReport, Proposal, State
 from slotcar.ledger.slot_states import DeviceSlot, SlotNow, SlotState
 from slotcar.network.model import InterfaceId
-from slotcar.path.model import Hop, Path
+from slotcar.network.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.planning.plan import InTheWay, Plan
 from slotcar.planning.plan_page import AT_ONCE
@@ -22,11 +24,9 @@ from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
 from slotcar.rollout.holding import Hold
-from slotcar.timebase import Window
 from slotcar.views.documents import DERIVED_KEYS
 from slotcar.views.phases import Phase
 from slotcar.views.timeline import DeviceAtBoundary, SlotAtBoundary, StateAtBoundary, TimelineItem
-from slotcar.vocabulary import Direction, Service
 
 Document = Mapping[str, Any]
 _time = datetime.fromisoformat

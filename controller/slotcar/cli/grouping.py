@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import Inventory, OutputFormat, parsed
 from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
-from slotcar.problems import printable
 
 if TYPE_CHECKING:
     from slotcar.ledger.group_queries import GroupFilter
@@ -42,8 +42,8 @@ def reserve(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Reserve the groups of a file, all of them or none (exit code 3). Unlike `apply`, it changes and cancels none."""
+    from slotcar.base.units import parse_duration
     from slotcar.reservation import read_files
-    from slotcar.units import parse_duration
     from slotcar.views.documents import group_document
 
     moment = now()

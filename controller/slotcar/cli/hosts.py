@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.texts import lines_of
 from slotcar.cli.output import Format, emit, progress, stdout
 from slotcar.cli.strict import App
-from slotcar.problems import SlotcarError
-from slotcar.texts import lines_of
 
 #: Where the kernel says what is mounted.
 MOUNTS = Path("/proc/mounts")
@@ -114,8 +114,8 @@ def measure(
 
     It measures the rate that one stream gets now: run it while nothing else uses the disk.
     """
+    from slotcar.base.measuring import read_bytes_per_s, write_bytes_per_s
     from slotcar.managers.hosts import format_bytes_per_s
-    from slotcar.measuring import read_bytes_per_s, write_bytes_per_s
 
     progress(f"reading /dev/{disk} for {seconds:g} s")
     ways = {"read": read_bytes_per_s(Path("/dev") / disk, seconds)}

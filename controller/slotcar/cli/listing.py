@@ -32,8 +32,8 @@ BOUNDARIES = (
 
 def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
     """Start and end are those of the slot that is open or comes next; of one of several, `slot` says which."""
+    from slotcar.base.timebase import iso
     from slotcar.ledger.slot_states import present_slot
-    from slotcar.timebase import iso
     from slotcar.views.explain import rate_words
 
     reservation = entry.reservation
@@ -74,8 +74,8 @@ def state_words(entry: Entry) -> str:
 
 def slot_lines(entry: Entry) -> list[str]:
     """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
+    from slotcar.base.timebase import iso
     from slotcar.ledger.slot_states import SlotState
-    from slotcar.timebase import iso
 
     slot = entry.slot
     if slot is None:
@@ -90,7 +90,7 @@ def slot_lines(entry: Entry) -> list[str]:
 
 
 def _second(at: datetime) -> str:
-    from slotcar.timebase import iso
+    from slotcar.base.timebase import iso
 
     return iso(at.replace(microsecond=0))
 

@@ -104,7 +104,7 @@ def limits(
 def _rows(data: Document) -> list[tuple[str, str]]:
     from datetime import timedelta
 
-    from slotcar.units import format_bytes, format_duration, format_rate
+    from slotcar.base.units import format_bytes, format_duration, format_rate
 
     def length(key: str) -> str:
         return "none" if data[key] is None else format_duration(timedelta(seconds=data[key]))

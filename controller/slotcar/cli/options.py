@@ -10,8 +10,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli.output import Format
-from slotcar.problems import printable
 
 
 def complete_device(incomplete: str) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ Value = TypeVar("Value")
 
 def parsed(option: str, parse: Callable[[str], Value], text: str) -> Value:
     """The option's value; a text that is none is a wrong use of the command (exit code 2)."""
-    from slotcar.units import UnitError
+    from slotcar.base.units import UnitError
 
     try:
         return parse(text)

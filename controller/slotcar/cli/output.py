@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.problems import printable
 from slotcar.cli.tables import Column, Row, fits, table_lines
 from slotcar.cli.zones import in_readers_zone
-from slotcar.problems import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

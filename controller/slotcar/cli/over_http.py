@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_duration
 from slotcar.cli.from_documents import (
     Document,
     enquiry_of,
@@ -30,8 +32,6 @@ from slotcar.planning.source import default_set_name
 from slotcar.policy.roles import Caller
 from slotcar.reservation import read_files
 from slotcar.reservation.loading import NO_CONTENTS
-from slotcar.timebase import iso
-from slotcar.units import format_duration
 from slotcar.views.timeline import TimelineItem, TimelineQuery
 from slotcar_client import Slotcar
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.text import Text
 
+from slotcar.base.problems import printable
+from slotcar.base.timebase import iso
 from slotcar.cli.output import coloured_diff, hanging, stdout
 from slotcar.planning.in_the_way import looked_words_of, sentences_of
 from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
-from slotcar.problems import printable
-from slotcar.timebase import iso
 from slotcar.views.approximations import sentences
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import Format, emit, long_work_reported, print_table, progress, stdout
 from slotcar.cli.session import network_of, now, require_local_ledger, settings
-from slotcar.problems import printable
 
 
 def check_devices(inventory: Path | None, device: list[str] | None, form: Format) -> None:

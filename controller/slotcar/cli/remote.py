@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import typer
 
+from slotcar.base.files import read_regular_file
+from slotcar.base.problems import SlotcarError
 from slotcar.cli.answering import ask_controller, nobody_asked
 from slotcar.cli.output import complain
-from slotcar.files import read_regular_file
-from slotcar.problems import SlotcarError
 
 if TYPE_CHECKING:
     from slotcar_client import Slotcar

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli import grouping
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.lists import by_limit, emit_list, first_of
@@ -30,7 +31,6 @@ from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.remote import Api, TokenFile, chosen_place, remote
 from slotcar.cli.reservation_options import takes_reservation
 from slotcar.cli.session import caller, now, over_http, verbs
-from slotcar.problems import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,11 +68,11 @@ def create(
         with over_http(inventory) as far:
             _show(far, far.create_from_document(data, hold, idempotency_key), form)
         return
+    from slotcar.base.units import parse_duration
     from slotcar.broker import Options
     from slotcar.cli.session import broker
     from slotcar.reservation import from_mapping
     from slotcar.reservation.fingerprint import fingerprint_of
-    from slotcar.units import parse_duration
 
     moment = now()
     reservation = from_mapping(data, moment, "create")
@@ -111,9 +111,9 @@ def modify(
 
     If the change is refused, the reservation stays as it was (exit code 3).
     """
+    from slotcar.base.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
     from slotcar.planning.modification import Modification
     from slotcar.reservation import parse_time
-    from slotcar.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 
     moment = now()
     change = Modification(
@@ -166,7 +166,7 @@ def extend(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Extend a hold."""
-    from slotcar.units import parse_duration
+    from slotcar.base.units import parse_duration
 
     longer = parsed("--by", parse_duration, by)
     with verbs(inventory) as opened:
@@ -315,13 +315,13 @@ def _show(opened: Broker | OverHttp, entry: Entry, form: Format) -> None:
 
 def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from slotcar.admission.resource_id import describe
+    from slotcar.base.timebase import iso
+    from slotcar.base.vocabulary import IfUnready
     from slotcar.cli.listing import slot_lines, state_words
     from slotcar.cli.output import stderr
     from slotcar.ledger.model import OCCUPYING
     from slotcar.planning.plan_lines import summary
-    from slotcar.timebase import iso
     from slotcar.views.explain import clock_note, profile_lines
-    from slotcar.vocabulary import IfUnready
 
     console = stderr() if err else stdout()
     reservation = entry.reservation
@@ -361,9 +361,9 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 
 def _progress_lines(entry: Entry) -> list[str]:
     """The last report of a volume by a deadline, and the rate that the rest needs, as long as it may have one."""
+    from slotcar.base.timebase import iso
+    from slotcar.base.units import format_bytes, format_bytes_about, format_rate
     from slotcar.ledger.model import OCCUPYING
-    from slotcar.timebase import iso
-    from slotcar.units import format_bytes, format_bytes_about, format_rate
 
     progress = entry.progress
     if progress is None:
@@ -382,8 +382,8 @@ def _progress_lines(entry: Entry) -> list[str]:
 
 def _change_lines(entry: Entry) -> list[str]:
     """The change that waits for approval, one line for each key."""
+    from slotcar.base.timebase import iso
     from slotcar.planning.matching import compare
-    from slotcar.timebase import iso
     from slotcar.views.explain import difference_sentence
 
     change = entry.proposed

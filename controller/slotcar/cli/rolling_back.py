@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from slotcar.base.timebase import iso
 from slotcar.cli.options import actor
 from slotcar.cli.output import complain, progress
 from slotcar.cli.session import caller, now
-from slotcar.timebase import iso
 
 if TYPE_CHECKING:
+    from slotcar.base.settings import Settings
     from slotcar.ledger import Ledger
     from slotcar.network.model import Network
     from slotcar.rollout.holding import Removal
-    from slotcar.settings import Settings
 
 
 def until_words(until: datetime | None) -> str:

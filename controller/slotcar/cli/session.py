@@ -8,17 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.timebase import SYSTEM
 from slotcar.cli.answering import ask_state_folder
 from slotcar.cli.options import actor
 from slotcar.cli.output import complain, long_work_reported, progress, under_way
-from slotcar.timebase import SYSTEM
 
 if TYPE_CHECKING:
+    from slotcar.base.settings import Settings
     from slotcar.broker import Broker
     from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
     from slotcar.policy.roles import Caller
-    from slotcar.settings import Settings
 
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
@@ -30,7 +30,7 @@ def now() -> datetime:
 
 
 def settings(**overrides: Any) -> Settings:
-    from slotcar.settings import load_settings
+    from slotcar.base.settings import load_settings
 
     return load_settings(**overrides)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotcar.base.problems import InvalidInput
 from slotcar.cli.output import complain, stdout
-from slotcar.problems import InvalidInput
 
 if TYPE_CHECKING:
     from slotcar.network.new_inventory import NewInventory

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli.lists import emit_list, first_of
 from slotcar.cli.options import (
     At,
@@ -30,7 +31,6 @@ from slotcar.cli.options import (
 from slotcar.cli.output import Format, complain, emit, print_table, stdout
 from slotcar.cli.remote import Api, TokenFile, remote
 from slotcar.cli.session import caller, network_of, now, settings, verbs
-from slotcar.problems import printable
 
 if TYPE_CHECKING:
     from slotcar.platforms.model import Configuration

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.problems import printable
 from slotcar.cli.output import shown, stdout
 from slotcar.cli.tables import table_lines
-from slotcar.problems import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -82,7 +82,7 @@ def look(slotcar: Slotcar) -> StatusPicture:
 
 def line(picture: StatusPicture) -> str:
     """The picture in one line, for a log."""
-    from slotcar.timebase import iso
+    from slotcar.base.timebase import iso
 
     stamp = iso(picture.at.replace(microsecond=0))
     if picture.controller is None:
@@ -105,8 +105,8 @@ def drawing(picture: StatusPicture, width: int) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    from slotcar.base.timebase import iso
     from slotcar.cli.listing import BOUNDARIES, boundary_row
-    from slotcar.timebase import iso
 
     stamp = Text(shown(iso(picture.at.replace(microsecond=0))), style="dim")
     if picture.controller is None:
@@ -211,7 +211,7 @@ def lag(item: Json) -> str:
 
 def relative(at: str, now: datetime) -> str:
     """`in 1 min 5 s`, `12 s ago`: a countdown."""
-    from slotcar.units import format_duration
+    from slotcar.base.units import format_duration
 
     distance = datetime.fromisoformat(at) - now
     whole = timedelta(seconds=round(abs(distance.total_seconds())))

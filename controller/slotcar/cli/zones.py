@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 
-from slotcar.timebase import iso, with_instants
+from slotcar.base.timebase import iso, with_instants
 
 VARIABLE = "SLOTCAR_TIMEZONE"
 #: The zone of the machine at which the reader sits.
@@ -72,8 +72,8 @@ def _zone() -> tzinfo | None:
 
 def _of_context() -> tzinfo | None:
     """The setting of the context whose controller is asked; a context that cannot be used is complained of elsewhere."""
+    from slotcar.base.units import UnitError
     from slotcar.cli.remote import Declined, chosen_place
-    from slotcar.units import UnitError
 
     with suppress(Declined, UnitError):
         place = chosen_place()

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from slotcar.admission.model import Admitted
+from slotcar.base.timebase import to_us
 from slotcar.ledger.model import OCCUPYING, Entry
 from slotcar.policy.flows import ReservedFlow
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import to_us
 
 Key = tuple[str, str]
 #: The flows that may have packets of one flow at the same time, but those of an owner.

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from slotcar.base.timebase import to_us
 from slotcar.ledger import rows
 from slotcar.ledger.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, others_flows
 from slotcar.ledger.errors import StaleVersion, UnknownHandle
@@ -29,7 +30,6 @@ from slotcar.ledger.reading import (
 from slotcar.ledger.writing import array
 from slotcar.policy.flows import ReservedFlow
 from slotcar.policy.quotas import Usage
-from slotcar.timebase import to_us
 
 
 class BatchEntries:

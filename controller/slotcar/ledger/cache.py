@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Row, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import Window, from_us
 from slotcar.ledger.model import Entry, Terms
 from slotcar.ledger.rows import demands_of, entry_from_row
-from slotcar.timebase import Window, from_us
 
 #: One row of the binary COPY below: a count of fields, then each field behind its length.
 _ROW = np.dtype(

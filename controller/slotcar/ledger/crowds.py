@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.ledger.model import Entry
-from slotcar.path.model import Path
-from slotcar.vocabulary import Direction, Protocol, Service
+from slotcar.network.path.model import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
+from slotcar.base.private_files import FOLDER_MODE, LEAST_FREE_BYTES, full_words
 from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.private_files import FOLDER_MODE, LEAST_FREE_BYTES, full_words
 
 _starting = threading.Lock()
 

@@ -22,8 +22,8 @@ from typing import Any
 import fasteners
 import psutil
 
-from slotcar.private_files import CLOSED_BUT_FOR_SEARCH, FOLDER_MODE
-from slotcar.texts import lines_of
+from slotcar.base.private_files import CLOSED_BUT_FOR_SEARCH, FOLDER_MODE
+from slotcar.base.texts import lines_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns where there is no XDG_RUNTIME_DIR, and falls back to /tmp

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slotcar.admission.model import Refused
+from slotcar.base.problems import SlotcarError
 from slotcar.ledger.model import State
-from slotcar.problems import SlotcarError
 
 #: Of what makes a plan stale, so many sentences are in the message.
 STALE_SHOWN = 5

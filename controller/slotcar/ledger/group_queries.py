@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
 
+from slotcar.base.timebase import to_us
 from slotcar.ledger import rows, schema
 from slotcar.ledger.model import GROUP_STATES, Entry, State
 from slotcar.ledger.pages import MOST_SORTED
-from slotcar.timebase import to_us
 
 _entry = schema.entry.c
 

@@ -17,7 +17,7 @@ from slotcar.ledger.model import GROUP_STATES, OCCUPYING, TRANSITIONS, Admission
 from slotcar.ledger.operations import Operation, move
 from slotcar.ledger.rights import firm_state
 from slotcar.ledger.transaction import Transaction
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.policy.amounts import amount_of
 from slotcar.policy.gate import Gate, needs_approval
 from slotcar.reservation.model import Reservation

@@ -18,13 +18,13 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import BigInteger
 
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import to_us
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.ledger import database, rows, schema
 from slotcar.ledger.crowds import Crowd, Instant
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import Entry
-from slotcar.path.model import Path
-from slotcar.timebase import to_us
-from slotcar.vocabulary import Direction, Protocol, Service
+from slotcar.network.path.model import Path
 
 _entry = schema.entry.c
 # One slot, which `start_us` and `end_us` are those of, and one constant rate. As a CASE: the planner takes each test of a

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
+from slotcar.base.timebase import to_us
 from slotcar.ledger import database, group_queries, pages, queries, revisions
 from slotcar.ledger.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.ledger.applying import ApplyPlan, Basis
@@ -35,7 +36,6 @@ from slotcar.ledger.webhooks import WebhookStore
 from slotcar.ledger.writer import Writer
 from slotcar.policy.quotas import Usage
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import to_us
 
 T = TypeVar("T")
 

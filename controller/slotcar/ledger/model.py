@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import ResourceId
 from slotcar.network.model import LONGEST_NOTICE, Sls
-from slotcar.path.model import Path, crossed
+from slotcar.network.path.model import Path, crossed
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change
 from slotcar.policy.flows import FlowClaim, ReservedFlow
 from slotcar.policy.policy import Policy

@@ -23,12 +23,12 @@ from sqlalchemy import (
     text,
 )
 
+from slotcar.base.timebase import to_us
 from slotcar.ledger import rows, schema, searching
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import OCCUPYING, Entry, Event, State
 from slotcar.ledger.reading import READ_USAGE, read
 from slotcar.policy.quotas import Usage
-from slotcar.timebase import to_us
 
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c

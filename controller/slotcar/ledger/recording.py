@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.timebase import to_us
 from slotcar.ledger.model import Condition, Entry
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.flows import ReservedFlow
-from slotcar.timebase import to_us
 
 
 def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from slotcar.admission.deadline import KEPT_ABOVE_PERMILLE
 from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_of
 from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
+from slotcar.base.timebase import to_us
 from slotcar.ledger.batch import Needs
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.operations import Operation
@@ -18,7 +19,6 @@ from slotcar.ledger.recording import record
 from slotcar.ledger.reporting import planned, record_behind
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import move_others, moved_form
-from slotcar.timebase import to_us
 
 
 def remaining_bytes(entry: Entry, moment: datetime) -> int:

@@ -15,6 +15,8 @@ from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
+from slotcar.base.timebase import Window, iso
+from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.ledger.model import Entry, ProgressReport, State
 from slotcar.ledger.operations import OnEntry, move
@@ -22,8 +24,6 @@ from slotcar.ledger.recording import record
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window, iso
-from slotcar.units import format_bytes, format_bytes_about
 
 
 @dataclass(frozen=True, kw_only=True)

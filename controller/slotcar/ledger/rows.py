@@ -13,13 +13,13 @@ from sqlalchemy import Row, select
 
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import Window, from_us
+from slotcar.base.vocabulary import Service
 from slotcar.ledger import schema
 from slotcar.ledger.model import Entry, EntryChange, Event, ProgressReport, Proposal, State
 from slotcar.network.model import InterfaceId
-from slotcar.path.model import Hop, Path
+from slotcar.network.path.model import Hop, Path
 from slotcar.reservation.model import Reservation, Slot
-from slotcar.timebase import Window, from_us
-from slotcar.vocabulary import Service
 
 SELECT_ENTRY = select(schema.entry)
 SELECT_EVENT = select(schema.event)

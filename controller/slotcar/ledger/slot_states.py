@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from slotcar.base.timebase import Window, iso
 from slotcar.ledger.model import Entry, Event, State
-from slotcar.timebase import Window, iso
 
 #: Devices that were armed act by themselves at a start, and are read shortly after it: so long nothing is amiss.
 ACTING = timedelta(seconds=60)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, any_, text
 
 from slotcar.admission.resource_id import ResourceId, sls_pattern
+from slotcar.base.timebase import Window, from_us, to_us
 from slotcar.ledger import database, rows, schema
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import Recorded, SlotRecord, record_of
-from slotcar.timebase import Window, from_us, to_us
 
 _LATEST = text(
     """

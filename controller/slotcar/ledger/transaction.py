@@ -14,6 +14,7 @@ import psycopg
 from sqlalchemy import Connection, select, text
 
 from slotcar.admission import SlotTables
+from slotcar.base.timebase import to_us
 from slotcar.ledger import rows, schema, writing
 from slotcar.ledger.batch import Key, Needs, Notes, Remembered, Savepoint
 from slotcar.ledger.batch_entries import BatchEntries
@@ -22,7 +23,6 @@ from slotcar.ledger.database import Head
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import TRANSITIONS, Entry, State, Terms
 from slotcar.policy.flows import ReservedFlow
-from slotcar.timebase import to_us
 
 
 class Transaction:

@@ -10,6 +10,7 @@ from typing import Any
 from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
+from slotcar.base.timebase import MICROSECOND, Window, to_us
 from slotcar.ledger.model import Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.ledger.recording import ask, record
 from slotcar.ledger.transaction import Transaction
@@ -17,7 +18,6 @@ from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import MICROSECOND, Window, to_us
 
 #: Transfers that are over are forgotten when there are so many more than live ones.
 FORGOTTEN_ABOVE = 100

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import to_us
 from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import writing
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Terms
 from slotcar.ledger.operations import Operation, expire
 from slotcar.ledger.transaction import Transaction
-from slotcar.problems import SlotcarError
-from slotcar.timebase import to_us
 
 T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.

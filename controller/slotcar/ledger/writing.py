@@ -10,9 +10,9 @@ import psycopg
 
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.timebase import to_us
 from slotcar.ledger import rows
 from slotcar.ledger.model import Entry
-from slotcar.timebase import to_us
 
 UPDATE = """
 UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],

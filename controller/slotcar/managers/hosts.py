@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
+from slotcar.base.units import UnitError, parse_rate_bps
 from slotcar.managers.model import ManagerError, Place, Request, ResourceManager, WrongVariable
-from slotcar.units import UnitError, parse_rate_bps
 
 PLATFORM = "linux-host"
 MILLI = 1000

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
-from slotcar import lengths
-from slotcar.problems import SlotcarError
+from slotcar.base import lengths
+from slotcar.base.problems import SlotcarError
 
 
 class ManagerError(SlotcarError):

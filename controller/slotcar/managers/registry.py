@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from slotcar.base.problems import SlotcarError
 from slotcar.managers.model import CallOuts, Request, ResourceManager
-from slotcar.problems import SlotcarError
 
 #: The group of the entry points: `KIND = "MODULE:MANAGER"`.
 GROUP = "slotcar.resources"

@@ -11,8 +11,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from slotcar.files import searched_elsewhere
-from slotcar.problems import InvalidInput, Problem
+from slotcar.base.files import searched_elsewhere
+from slotcar.base.problems import InvalidInput, Problem
 
 CONFIGURATION = "ansible.cfg"
 #: The caller's, of Ansible's, that never count: they choose another configuration, leave out parts of a push, ask at a

@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 
 from pydantic import ValidationError
 
-from slotcar.model_errors import nearest
+from slotcar.base.model_errors import nearest
+from slotcar.base.registry import FOLDERS, facts_of, names_in, options_model
+from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
@@ -26,8 +28,6 @@ from slotcar.network.variables import (
     known_variables,
     only,
 )
-from slotcar.registry import FOLDERS, facts_of, names_in, options_model
-from slotcar.vocabulary import InterfaceRole
 
 HOSTS_GROUP = "slotcar_hosts"
 DOMAINS_GROUP = "domains"

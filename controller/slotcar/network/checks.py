@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from slotcar.model_errors import nearest
+from slotcar.base.model_errors import nearest
+from slotcar.base.registry import FOLDERS, facts_of
+from slotcar.base.units import format_rate
+from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.building import InventoryDraft
 from slotcar.network.findings import Findings
 from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
 from slotcar.network.reading import InventoryNode, Key
 from slotcar.network.variables import format_share
-from slotcar.registry import FOLDERS, facts_of
-from slotcar.units import format_rate
-from slotcar.vocabulary import InterfaceRole
 
 MILLION = 1_000_000
 

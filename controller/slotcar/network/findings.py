@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from slotcar import model_errors
-from slotcar.model_errors import KEY_ITSELF, Words, listed
+from slotcar.base import model_errors
+from slotcar.base.model_errors import KEY_ITSELF, Words, listed
+from slotcar.base.problems import InvalidInput, Problem, shortened
+from slotcar.base.registry import FOLDERS
+from slotcar.base.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 from slotcar.network.reading import InventoryNode, Key, SourceLocation, vault_hint
-from slotcar.problems import InvalidInput, Problem, shortened
-from slotcar.registry import FOLDERS
-from slotcar.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from slotcar.base.registry import FOLDERS, facts_of
+from slotcar.base.units import UnitError
 from slotcar.network.findings import Findings
 from slotcar.network.reading import Inventory, InventoryNode, Key
-from slotcar.registry import FOLDERS, facts_of
-from slotcar.units import UnitError
 
 INTERFACES, OPTIONS = "slotcar_interfaces", "slotcar_options"
 #: One of an option that lists some, apart by blanks or commas.

@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from slotcar.model_errors import listed
+from slotcar.base.model_errors import listed
+from slotcar.base.registry import facts_of
+from slotcar.base.vocabulary import CODE_POINTS, InterfaceRole, Marking, Service, service_of
 from slotcar.network.building import InventoryDraft
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Interface
-from slotcar.registry import facts_of
-from slotcar.vocabulary import CODE_POINTS, InterfaceRole, Marking, Service, service_of
 
 OPTION = "marking"
 _SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from slotcar.frozen import Frozen
-from slotcar.timebase import Window
-from slotcar.vocabulary import InterfaceRole, Scheduler, Service
+from slotcar.base.frozen import Frozen
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import InterfaceRole, Scheduler, Service
 
 #: An operator's own words, which are shown and decide nothing.
 Description = Annotated[str, Field(exclude_if=lambda text: not text)]
@@ -87,7 +87,7 @@ class Device(Frozen):
         burst_ceiling_bytes: the largest policer burst (GARA §5.1: 2 MB; D7.3 §8.1.1 needed 2.5 MB).
         dead_man_s: without a word from a controller for so long, or half of that, it ends all that is reserved; None: each
             slot ends at its own end alone.
-        platform: its name in `slotcar.registry`.
+        platform: its name in `slotcar.base.registry`.
         position: where a map draws it, from the left and from the top; of the same measure for all devices.
         options: `slotcar_options` as the operator wrote them; `slotcar.platforms.options` makes the platform's own
             type of them.

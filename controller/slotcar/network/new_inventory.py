@@ -9,9 +9,9 @@ from ipaddress import IPv4Address, IPv4Interface
 
 import yaml
 
-from slotcar.problems import InvalidInput, Problem
-from slotcar.registry import FOLDERS, TransportKind, facts_of
-from slotcar.units import UnitError, parse_rate_bps
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.registry import FOLDERS, TransportKind, facts_of
+from slotcar.base.units import UnitError, parse_rate_bps
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _ADDRESS = re.compile(r"(?P<host>[^@:\s]+)(:(?P<port>\d+))?")

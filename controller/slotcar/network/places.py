@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from slotcar.base.registry import facts_of
 from slotcar.managers import Place, ResourceManager, WrongVariable, managers
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device
 from slotcar.network.reading import InventoryNode
-from slotcar.registry import facts_of
 
 #: The platform of places whose managers have call-outs of their own.
 CALL_OUTS = "resource-manager"

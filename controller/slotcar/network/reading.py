@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slotcar.files import require_regular
-from slotcar.located_yaml import require_bounded
+from slotcar.base.files import require_regular
+from slotcar.base.located_yaml import require_bounded
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.shipped import shipped
+from slotcar.base.texts import lines_of
 from slotcar.network.ansible_environment import caller_variables, configuration_of
-from slotcar.problems import InvalidInput, Problem
-from slotcar.shipped import shipped
-from slotcar.texts import lines_of
 
 READER = Path(__file__).with_name("ansible_reader.py")
 #: A NetBox behind a slow link answers within it; a script that waits for a terminal does not hang us for ever.

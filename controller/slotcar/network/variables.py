@@ -14,15 +14,22 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
-from slotcar.frozen import Frozen
+from slotcar.base.frozen import Frozen
+from slotcar.base.names import OWNER
+from slotcar.base.registry import FOLDERS
+from slotcar.base.timebase import MICROSECOND, Window
+from slotcar.base.units import (
+    UnitError,
+    format_duration,
+    format_rate,
+    parse_duration,
+    parse_rate_bps,
+    parse_size_bytes,
+)
+from slotcar.base.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 from slotcar.managers import managers
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
-from slotcar.registry import FOLDERS
-from slotcar.reservation.model import OWNER
-from slotcar.timebase import MICROSECOND, Window
-from slotcar.units import UnitError, format_duration, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
-from slotcar.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")

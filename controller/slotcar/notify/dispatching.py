@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from slotcar.base.timebase import ClockWatch
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
@@ -26,7 +27,6 @@ from slotcar.notify.backoff import Backoff
 from slotcar.notify.message import message_of
 from slotcar.notify.sending import ANSWER_S, DeliveryOutcome, Sender
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
-from slotcar.timebase import ClockWatch
 
 log = structlog.get_logger("slotcar.webhooks")
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
 from slotcar.notify.signing import sign
-from slotcar.timebase import iso
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to_owner
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from slotcar import lengths
-from slotcar.problems import SlotcarError
-from slotcar.settings import is_loopback
-from slotcar.texts import lines_of
+from slotcar.base import lengths
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import is_loopback
+from slotcar.base.texts import lines_of
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0

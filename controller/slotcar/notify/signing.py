@@ -19,10 +19,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from slotcar.files import read_regular_file
-from slotcar.private_files import make_private_folder
-from slotcar.problems import SlotcarError, shortened
-from slotcar.texts import lines_of
+from slotcar.base.files import read_regular_file
+from slotcar.base.private_files import make_private_folder
+from slotcar.base.problems import SlotcarError, shortened
+from slotcar.base.texts import lines_of
 
 PREFIX = "whsec_"
 #: How the place of a secret begins that has none of its own.

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from slotcar.base.problems import SlotcarError, shortened
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
 from slotcar.notify.message import trial_message
@@ -18,9 +21,6 @@ from slotcar.notify.sending import ANSWER_S, ANSWERED, NO_ANSWER, DeliveryOutcom
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
 from slotcar.policy.roles import Caller, only_owner, require_operator
 from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
-from slotcar.problems import SlotcarError, shortened
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from slotcar.admission import ResourceId, SlotTables, demands, enquire
 from slotcar.admission.model import Demand
+from slotcar.base.timebase import Window, from_us, iso
+from slotcar.base.vocabulary import Direction
 from slotcar.ledger.model import OCCUPYING, Entry
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.planning.errors import NotPossible
 from slotcar.reservation.model import Reservation, constant_slots
-from slotcar.timebase import Window, from_us, iso
 from slotcar.views.documents import window_document
-from slotcar.vocabulary import Direction
 
 #: An answer has no more steps each way; where more would be exact, it tells the least rate of longer parts of the time.
 MOST_STEPS = 100

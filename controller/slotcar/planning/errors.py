@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slotcar.admission.model import Refused
+from slotcar.base.problems import SlotcarError
 from slotcar.platforms.model import Unrenderable
-from slotcar.problems import SlotcarError
 from slotcar.reservation.model import Reservation
 from slotcar.views.explain import refusal_sentences
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from slotcar.base.registry import OF_PLACES
+from slotcar.base.timebase import iso
 from slotcar.network.model import Device, Network
 from slotcar.planning.plan import InTheWay, Plan
 from slotcar.platforms import Configuration, renderer_of
-from slotcar.registry import OF_PLACES
 from slotcar.rollout.looks import Look
-from slotcar.timebase import iso
 
 #: So many routers are named.
 NAMES_SHOWN = 8

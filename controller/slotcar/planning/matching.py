@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import OCCUPYING, Entry
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import iso
 from slotcar.views.documents import DERIVED_KEYS, reservation_document
 
 #: Label that says which set of files a reservation came from.

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from pydantic import ValidationError
 
+from slotcar.base.timebase import Window, iso
+from slotcar.base.vocabulary import Direction
 from slotcar.planning.errors import NotPossible
 from slotcar.reservation.model import Endpoint, Reservation, Slot
-from slotcar.timebase import Window, iso
-from slotcar.vocabulary import Direction
 
 
 @dataclass(frozen=True, slots=True)

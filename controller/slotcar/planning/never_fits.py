@@ -9,11 +9,11 @@ from typing import NamedTuple
 from slotcar.admission.model import Demand
 from slotcar.admission.rates import Crossing
 from slotcar.admission.resource_id import ResourceId, describe
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.planning.routing import RoutedReservation
-from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.need import most_bytes
-from slotcar.timebase import iso
-from slotcar.units import format_bytes, format_bytes_about
 
 
 class NeverFits(NamedTuple):

@@ -9,7 +9,7 @@ from datetime import datetime
 from slotcar.admission import SlotTables, capacities
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Plan, decide_steps, make_plan
 from slotcar.planning.routing import route

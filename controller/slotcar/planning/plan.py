@@ -11,9 +11,10 @@ from typing import Any
 from slotcar.admission import SlotTables, capacities
 from slotcar.admission.placing import Rules
 from slotcar.admission.program import LinearSolver
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.planning.deciding import Deciding, decided_steps, proposed
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.matching import Scope
@@ -23,7 +24,6 @@ from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.approximations import first_of_each

@@ -8,11 +8,11 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
+from slotcar.base.problems import printable
+from slotcar.base.timebase import iso
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, PlanStep
-from slotcar.problems import printable
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import iso
 from slotcar.views.explain import rates_words
 
 #: Of the reservations of a boundary, so many are named.

@@ -20,19 +20,20 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from slotcar import lengths
-from slotcar.files import read_regular_file
-from slotcar.lengths import TooLong, too_long
-from slotcar.located_yaml import parse_json
+from slotcar.base import lengths
+from slotcar.base.files import read_regular_file
+from slotcar.base.lengths import TooLong, too_long
+from slotcar.base.located_yaml import parse_json
+from slotcar.base.names import Name, Owner
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import RFC_3339, Window, iso
 from slotcar.network.model import InterfaceId
-from slotcar.path.model import Hop
+from slotcar.network.path.model import Hop
 from slotcar.planning.errors import require_no_refusal
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, PlanStep
-from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.checks import problems_of
-from slotcar.reservation.model import Name, Owner, Reservation
-from slotcar.timebase import RFC_3339, Window, iso
+from slotcar.reservation.model import Reservation
 from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
 from slotcar.views.documents import path_document, refusal_document, reservation_document

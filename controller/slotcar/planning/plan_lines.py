@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from slotcar.base.problems import printable
+from slotcar.base.timebase import iso
 from slotcar.planning.step import Action, PlanStep
-from slotcar.problems import printable
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import iso
 from slotcar.views.explain import difference_sentence, need_words, profile_lines, rate_words, refusal_sentences
 
 SIGNS = {Action.CREATE: "+", Action.CHANGE: "~", Action.CANCEL: "-", Action.NO_OP: " "}

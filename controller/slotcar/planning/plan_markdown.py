@@ -13,12 +13,12 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from slotcar.base.problems import printable
+from slotcar.base.timebase import iso
 from slotcar.planning.in_the_way import looked_words_of, sentences_of
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_causes import Cause, boundary_words, causes_of
 from slotcar.planning.plan_lines import What, changes_first, step_lines
-from slotcar.problems import printable
-from slotcar.timebase import iso
 from slotcar.views.approximations import sentences
 
 #: GitHub takes 65,536 characters; a forge adds some of its own to what an application sends.

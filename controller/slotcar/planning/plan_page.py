@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import iso
+from slotcar.base.units import UnitError
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import device_document, plan_document
-from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.times import parse_time
-from slotcar.timebase import iso
-from slotcar.units import UnitError
 
 #: Stands for what a plan changes at once, before any boundary.
 AT_ONCE = "now"

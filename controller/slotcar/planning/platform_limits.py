@@ -16,19 +16,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from slotcar.intent import EdgeFlow, QosIntent, intents_at
-from slotcar.intent.flows import first_ingress, flows_of
+from slotcar.base.registry import facts_of
+from slotcar.base.units import format_rate_about, parse_rate_bps
 from slotcar.ledger.model import Condition, Entry, State
 from slotcar.network.model import Device, Network
-from slotcar.path.model import crossed
+from slotcar.network.path.model import crossed
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.routing import RoutedReservation
 from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.platforms.intent import EdgeFlow, QosIntent, intents_at
+from slotcar.platforms.intent.flows import first_ingress, flows_of
 from slotcar.platforms.model import BeyondLimit
-from slotcar.registry import facts_of
 from slotcar.reservation.model import Slot, constant_slots
 from slotcar.timeline import Active, active_at
-from slotcar.units import format_rate_about, parse_rate_bps
 
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with those that are always there. It spares the rendering; `tests/unit/planning/test_platform_limits.py` holds

@@ -10,9 +10,9 @@ from slotcar.admission import demands
 from slotcar.admission.model import Demand
 from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
-from slotcar.path import find_paths
-from slotcar.path.candidates import candidate_paths
-from slotcar.path.model import Hop, Path
+from slotcar.network.path import find_paths
+from slotcar.network.path.candidates import candidate_paths
+from slotcar.network.path.model import Hop, Path
 from slotcar.reservation.model import Reservation
 
 

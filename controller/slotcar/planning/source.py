@@ -12,9 +12,9 @@ from typing import Any
 from slotcar.admission import capacities
 from slotcar.admission.resources import UnknownClaimedResource
 from slotcar.network.model import Network
-from slotcar.path import NoPath, find_paths
-from slotcar.path.finding import end_problems
-from slotcar.path.model import Path
+from slotcar.network.path import NoPath, find_paths
+from slotcar.network.path.finding import end_problems
+from slotcar.network.path.model import Path
 from slotcar.planning.matching import Scope
 from slotcar.planning.never_fits import never_fits, never_fits_on_any
 from slotcar.planning.routing import RoutedReservation, route, routed_ways

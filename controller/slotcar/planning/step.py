@@ -8,7 +8,7 @@ from typing import Any
 
 from slotcar.admission.model import Refused
 from slotcar.ledger.model import Entry
-from slotcar.path.model import Hop
+from slotcar.network.path.model import Hop
 from slotcar.planning.routing import RoutedReservation
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation

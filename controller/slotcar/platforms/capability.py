@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from slotcar.base.units import format_bytes_about, format_rate, format_rate_about
 from slotcar.platforms.model import BeyondLimit, Unrenderable
-from slotcar.units import format_bytes_about, format_rate, format_rate_about
 
 
 @dataclass(frozen=True, slots=True)

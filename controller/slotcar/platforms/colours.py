@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slotcar.intent.model import QosIntent
+from slotcar.base.vocabulary import Service
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.model import Approximation
-from slotcar.vocabulary import Service
 
 
 def serves(intent: QosIntent, service: Service) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from slotcar.intent.model import EdgeFlow, QosIntent
+from slotcar.base.problems import SlotcarError
 from slotcar.network.model import Device
-from slotcar.problems import SlotcarError
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 
 
 class Unrenderable(SlotcarError):

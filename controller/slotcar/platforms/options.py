@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from pydantic import ValidationError
 
+from slotcar.base.registry import DeviceOptions, Options, PlatformOptions, facts_of, options_model
+from slotcar.base.vocabulary import Marking
 from slotcar.network.findings import explained
 from slotcar.network.model import Device
 from slotcar.platforms.model import Unrenderable
-from slotcar.registry import DeviceOptions, Options, PlatformOptions, facts_of, options_model
-from slotcar.vocabulary import Marking
 
 
 def options_of(device: Device, model: type[Options]) -> Options:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from slotcar.intent.model import Egress
+from slotcar.base.vocabulary import Service
 from slotcar.network.variables import format_share
+from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.model import Approximation
-from slotcar.vocabulary import Service
 
 
 def without_ceiling(egresses: Iterable[Egress], device: str) -> Iterator[Approximation]:

@@ -11,8 +11,8 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.exceptions import TemplateNotFound, UndefinedError
 
-from slotcar.shipped import shipped
-from slotcar.texts import BLANKS, lines_of
+from slotcar.base.shipped import shipped
+from slotcar.base.texts import BLANKS, lines_of
 
 TEMPLATES = shipped() / "templates"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from slotcar.path.flow import pairs_of
-from slotcar.path.model import Path
+from slotcar.base.timebase import MICROSECOND, Window
+from slotcar.network.path.flow import pairs_of
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import Reservation, Slot, constant_slots
-from slotcar.timebase import MICROSECOND, Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from slotcar.managers import manager_of, request_of
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.policy.errors import BindNotAllowed, EndpointNotAllowed, HostNotGiven
 from slotcar.reservation.model import ANY_ACCOUNT, Claim, Reservation
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from slotcar.problems import SlotcarError
-from slotcar.timebase import iso
-from slotcar.units import format_duration
+from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_duration
 
 
 class RefusedByPolicy(SlotcarError):

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from slotcar.flow_match import FlowMatch
-from slotcar.path.flow import flow_matches, pairs_of
-from slotcar.path.model import Path
+from slotcar.base.flow_match import FlowMatch
+from slotcar.base.timebase import EPOCH, Window, to_us
+from slotcar.base.vocabulary import Direction
+from slotcar.network.path.flow import flow_matches, pairs_of
+from slotcar.network.path.model import Path
 from slotcar.policy.errors import FlowTaken
 from slotcar.policy.open_flows import OpenFlows
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import EPOCH, Window, to_us
-from slotcar.vocabulary import Direction
 
 
 class ReservedFlow(NamedTuple):

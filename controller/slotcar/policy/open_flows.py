@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from slotcar.flow_match import FlowMatch
+from slotcar.base.flow_match import FlowMatch
 
 #: Stands for every port, of flows that name one and of those that match any.
 _EVERY = -1

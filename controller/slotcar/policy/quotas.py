@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from slotcar.base.units import format_bytes
 from slotcar.policy.amounts import counted_slots, volume_bits
 from slotcar.policy.errors import QuotaExceeded
 from slotcar.reservation.model import Reservation
-from slotcar.units import format_bytes
 
 
 @dataclass(frozen=True, slots=True)

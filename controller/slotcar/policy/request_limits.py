@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from slotcar import lengths
-from slotcar.problems import InvalidInput, Problem, SlotcarError, is_line
+from slotcar.base import lengths
+from slotcar.base.problems import InvalidInput, Problem, SlotcarError, is_line
+from slotcar.base.timebase import Window, iso
 from slotcar.reservation.loading import windows_problem
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import Window, iso
 
 #: A request for the use of more months would read the whole ledger.
 MOST_MONTHS = 24

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 #: No owner is called so.
 NOBODY = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 #: Each is looked after at every event. So many of operators, so many of all owners, so many of one owner.
 MOST_WEBHOOKS = 50

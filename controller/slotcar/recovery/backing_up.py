@@ -12,13 +12,13 @@ from typing import IO
 
 from sqlalchemy import Connection, Engine, text
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import Settings
 from slotcar.ledger.copying import CopiedTable, copy_out, snapshot, tables_of
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.revisions import WORDS, SchemaState, revision_of, state_of
-from slotcar.problems import SlotcarError
 from slotcar.recovery.backup_file import LEDGER, STATE, BackupWriter, Manifest, TableRows, opened
 from slotcar.recovery.state_copy import state_files
-from slotcar.settings import Settings
 
 
 class CannotBackUp(SlotcarError):

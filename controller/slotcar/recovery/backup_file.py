@@ -21,8 +21,8 @@ from typing import IO, Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from slotcar.files import require_regular
-from slotcar.problems import SlotcarError
+from slotcar.base.files import require_regular
+from slotcar.base.problems import SlotcarError
 
 FORMAT = "slotcar-backup/1"
 MANIFEST = "manifest.json"

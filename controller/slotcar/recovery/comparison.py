@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.configurations import DeviceDiff

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
 from slotcar.network.model import Network
@@ -19,7 +20,6 @@ from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.holding import HELD, RELEASED, Hold, Removal, holds_of, removed_of
 from slotcar.rollout.pusher import Pusher
-from slotcar.timebase import SYSTEM, Clocks
 from slotcar.views.devices import named_devices
 
 #: So long whoever asks for a rollback waits for the controller that leads.

@@ -12,17 +12,17 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+from slotcar.base.registry import TransportKind, facts_of
+from slotcar.base.settings import Settings
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Unrenderable
-from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.model import Outlook, Reading
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.wanted import wanted_for
-from slotcar.settings import Settings
 from slotcar.views.devices import named_devices
-from slotcar.vocabulary import Service
 
 
 class Result(StrEnum):

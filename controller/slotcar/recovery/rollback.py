@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from slotcar.base.timebase import iso
+from slotcar.base.units import UnitError
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.recovery.history import Before, History, consequences, history_of, removal
@@ -20,9 +22,7 @@ from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.slot_ends import EndsUnknown
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timebase import iso
 from slotcar.timeline import active_at
-from slotcar.units import UnitError
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
 

@@ -7,10 +7,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import Settings
 from slotcar.rollout.archive import KNOWN_GOOD, REVISIONS, UNRECORDED
 from slotcar.rollout.forms import FORMS
-from slotcar.settings import Settings
 
 #: Read in this order: what is known good is copied from a revision, which therefore is there when its turn comes.
 FOLDERS = (KNOWN_GOOD, FORMS, UNRECORDED, REVISIONS)

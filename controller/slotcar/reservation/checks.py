@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from slotcar import lengths
-from slotcar.problems import InvalidInput, Problem, is_line
+from slotcar.base import lengths
+from slotcar.base.problems import InvalidInput, Problem, is_line
+from slotcar.base.timebase import iso
+from slotcar.base.units import MAX_DURATION, UnitError, format_duration
+from slotcar.base.vocabulary import IfUnready, Protocol
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.recurrence import LONGEST_RECURRENCE, MOST_OCCURRENCES, check_rule
 from slotcar.reservation.times import FIRST_YEAR, LAST_YEAR, parse_zone
-from slotcar.timebase import iso
-from slotcar.units import MAX_DURATION, UnitError, format_duration
-from slotcar.vocabulary import IfUnready, Protocol
 
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 #: Digits and points are meant as an address, never as a host's name.

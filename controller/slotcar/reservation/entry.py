@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from slotcar import lengths
+from slotcar.base import lengths
+from slotcar.base.vocabulary import IfUnready, Protocol
 from slotcar.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, least_packet_bytes, problems_of
 from slotcar.reservation.keys import Keys
 from slotcar.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from slotcar.reservation.need_reader import NeedReader
 from slotcar.reservation.slots import SlotReader
 from slotcar.reservation.written import FIELDS, SLOT_KEYS, VOLUME_KEYS
-from slotcar.vocabulary import IfUnready, Protocol
 
 KEYS = tuple(FIELDS)
 #: Synonyms that people try first.

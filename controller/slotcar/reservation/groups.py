@@ -10,16 +10,17 @@ from typing import Any, Protocol, get_args
 
 from pydantic import StringConstraints, ValidationError
 
-from slotcar.lengths import too_long
-from slotcar.located_yaml import Document
+from slotcar.base.lengths import too_long
+from slotcar.base.located_yaml import Document
+from slotcar.base.model_errors import explained
+from slotcar.base.names import Name
+from slotcar.base.vocabulary import OnFailure, Service
+from slotcar.base.vocabulary import Protocol as Transport
 from slotcar.managers import ManagerError, managers, option_words
-from slotcar.model_errors import explained
 from slotcar.reservation.entry import Ends, EntryReader
 from slotcar.reservation.keys import value_text
-from slotcar.reservation.model import Claim, Membership, Name, Reservation
+from slotcar.reservation.model import Claim, Membership, Reservation
 from slotcar.reservation.written import FIELDS, NEED_KEYS
-from slotcar.vocabulary import OnFailure, Service
-from slotcar.vocabulary import Protocol as Transport
 
 #: The kind of a member that is a flow.
 NETWORK = "network"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from slotcar import lengths
+from slotcar.base import lengths
+from slotcar.base.timebase import Window
+from slotcar.base.units import UnitError
 from slotcar.reservation.wall_clock import instant_of
-from slotcar.timebase import Window
-from slotcar.units import UnitError
 
 DAY_MINUTES = 24 * 60
 _TIME_OF_DAY = re.compile(r"([0-9]{1,2}):([0-9]{2})")

@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from slotcar.model_errors import limit_of, sentence_of
-from slotcar.problems import shortened
+from slotcar.base.model_errors import limit_of, sentence_of
+from slotcar.base.problems import shortened
+from slotcar.base.units import UnitError, likely_quantity
 from slotcar.reservation.model import Hint
-from slotcar.units import UnitError, likely_quantity
 
 T = TypeVar("T")
 #: `complain(key, message, value, hint)` notes a problem at a key of the mapping.

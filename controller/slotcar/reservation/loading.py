@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from slotcar.located_yaml import Document, load, read_text, text_of
-from slotcar.problems import InvalidInput, Problem
+from slotcar.base.located_yaml import Document, load, read_text, text_of
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.reservation.entry import KEYS, Ends, EntryReader, unknown_key
 from slotcar.reservation.groups import read_groups
 from slotcar.reservation.keys import value_text

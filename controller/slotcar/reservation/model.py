@@ -10,15 +10,15 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import pairwise
 from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from slotcar import lengths
-from slotcar.frozen import Frozen
+from slotcar.base.frozen import Frozen
+from slotcar.base.names import Name, Owner
+from slotcar.base.timebase import Window
+from slotcar.base.units import MAX_RATE_BPS
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, IfUnready, OnFailure, Protocol, Service
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window
-from slotcar.units import MAX_RATE_BPS
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, IfUnready, OnFailure, Protocol, Service
 
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -35,9 +35,6 @@ def _storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
-Name = Annotated[str, StringConstraints(max_length=lengths.NAME, pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
-OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
-Owner = Annotated[str, StringConstraints(max_length=lengths.OWNER, pattern=f"^{OWNER.pattern}$")]
 
 #: Ethernet's common payload-carrying packet when the operator states none: a 1500-byte IP packet.
 DEFAULT_PACKET_SIZE_BYTES = 1500

@@ -7,9 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from slotcar.timebase import Window
-from slotcar.units import MAX_RATE_BPS, MAX_SIZE_BYTES
-from slotcar.vocabulary import Shape
+from slotcar.base.timebase import Window
+from slotcar.base.units import MAX_RATE_BPS, MAX_SIZE_BYTES
+from slotcar.base.vocabulary import Shape
 
 MICROBITS_PER_BYTE = 8_000_000
 _Instant = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from slotcar.reservation.keys import with_unit
-from slotcar.reservation.model import Reservation, constant_slots
-from slotcar.reservation.need import VolumeByDeadline, most_bytes
-from slotcar.reservation.slots import Amounts, SlotReader
-from slotcar.reservation.written import FIELDS
-from slotcar.timebase import Window, iso
-from slotcar.units import (
+from slotcar.base.timebase import Window, iso
+from slotcar.base.units import (
     MAX_DURATION,
     MAX_RATE_BPS,
     format_bytes,
@@ -22,7 +17,12 @@ from slotcar.units import (
     parse_rate_bps,
     parse_size_bytes,
 )
-from slotcar.vocabulary import RESERVED_SERVICES, Service
+from slotcar.base.vocabulary import RESERVED_SERVICES, Service
+from slotcar.reservation.keys import with_unit
+from slotcar.reservation.model import Reservation, constant_slots
+from slotcar.reservation.need import VolumeByDeadline, most_bytes
+from slotcar.reservation.slots import Amounts, SlotReader
+from slotcar.reservation.written import FIELDS
 
 _VOLUME_HINT = "say how much is to be moved, such as `2 TB`"
 _BY_HINT = "say the deadline, such as `2027-03-02T06:00:00Z`, or `now + 8 h`"

@@ -11,10 +11,10 @@ from itertools import groupby, pairwise
 
 from dateutil.rrule import rrulestr
 
-from slotcar import lengths
+from slotcar.base import lengths
+from slotcar.base.timebase import Window, iso
+from slotcar.base.units import UnitError
 from slotcar.reservation.wall_clock import Length, exists, instant_of
-from slotcar.timebase import Window, iso
-from slotcar.units import UnitError
 
 RULE_HINT = "say for example `FREQ=DAILY;COUNT=14` or `FREQ=WEEKLY;BYDAY=MO,TH;UNTIL=20270601T000000Z`"
 #: A slot every hour for four months, or every day for eight years.

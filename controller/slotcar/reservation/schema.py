@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar import lengths
-from slotcar.lengths import with_lengths
+from slotcar.base import lengths
+from slotcar.base.lengths import with_lengths
+from slotcar.base.texts import lines_of
+from slotcar.base.vocabulary import OnFailure
 from slotcar.managers.hosts import CpuRequest, HostRequest, StorageRequest
 from slotcar.reservation.groups import FLOW_KEYS, MOST_MEMBERS, NETWORK, SHARED
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.written import FIELDS, Written
-from slotcar.texts import lines_of
-from slotcar.vocabulary import OnFailure
 
 ID = "urn:slotcar:schema:reservation-file:1"
 

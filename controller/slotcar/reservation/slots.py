@@ -9,6 +9,15 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from slotcar.base.timebase import Window, iso
+from slotcar.base.units import (
+    MAX_DURATION,
+    format_duration,
+    parse_any_bps,
+    parse_calendar_duration,
+    parse_rate_bps,
+)
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.reservation import times
 from slotcar.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from slotcar.reservation.keys import Keys, Mistakes, value_text, with_unit
@@ -17,15 +26,6 @@ from slotcar.reservation.need import VolumeByDeadline
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from slotcar.reservation.wall_clock import Length
 from slotcar.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS, read_ways
-from slotcar.timebase import Window, iso
-from slotcar.units import (
-    MAX_DURATION,
-    format_duration,
-    parse_any_bps,
-    parse_calendar_duration,
-    parse_rate_bps,
-)
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: As many as a recurrence may have: a day's and a night's rate for four years.
 MOST_SLOTS = MOST_OCCURRENCES

@@ -6,8 +6,8 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from slotcar import lengths
-from slotcar.units import UnitError, parse_duration
+from slotcar.base import lengths
+from slotcar.base.units import UnitError, parse_duration
 
 TIME_HINT = "say `now`, `now + 20 min`, or a time with its zone such as `2027-03-01T22:00:00+01:00`"
 ZONE_HINT = "say a place such as `Europe/Zurich`, `UTC`, or an offset such as `+01:00`"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dateutil.tz import datetime_exists
 
-from slotcar.timebase import MICROSECOND
+from slotcar.base.timebase import MICROSECOND
 
 
 def exists(local: datetime, zone: tzinfo) -> bool:

@@ -12,8 +12,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic.fields import FieldInfo
 
-from slotcar import lengths
-from slotcar.problems import LINE_PATTERN
+from slotcar.base import lengths
+from slotcar.base.problems import LINE_PATTERN
+from slotcar.base.units import (
+    MAX_RATE_BPS,
+    UnitError,
+    parse_any_bps,
+    parse_latency_us,
+    parse_rate_bps,
+    parse_size_bytes,
+)
+from slotcar.base.vocabulary import Shape
 from slotcar.reservation.checks import (
     HOST,
     MOST_LABELS,
@@ -32,8 +41,6 @@ from slotcar.reservation.model import (
     Reservation,
 )
 from slotcar.reservation.recurrence import MOST_OCCURRENCES
-from slotcar.units import MAX_RATE_BPS, UnitError, parse_any_bps, parse_latency_us, parse_rate_bps, parse_size_bytes
-from slotcar.vocabulary import Shape
 
 _MODEL = Reservation.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]

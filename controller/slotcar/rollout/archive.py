@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from slotcar.base.private_files import close_state_folder
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, RefusedPart
-from slotcar.private_files import close_state_folder
-from slotcar.problems import InvalidInput, Problem
 from slotcar.rollout import staging
 from slotcar.rollout.device_folder import (
     AFTER,

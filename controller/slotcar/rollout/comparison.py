@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from slotcar.base.texts import BLANKS, lines_of
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, RefusedPart
 from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder
-from slotcar.texts import BLANKS, lines_of
 
 #: Names that Slotcar gives, on every platform that has names.
 _OWN_NAME = re.compile(r"SLOTCAR-[^\s<>\"'`,;]+", re.ASCII)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slotcar.intent import QosIntent, intents_at
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
+from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.platforms.model import Configuration, Unrenderable
 from slotcar.timeline import Active
 

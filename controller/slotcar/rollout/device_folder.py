@@ -37,13 +37,13 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from slotcar.base.private_files import make_private_folder
+from slotcar.base.problems import SlotcarError
+from slotcar.base.texts import lines_of
 from slotcar.network.model import Device
 from slotcar.platforms.model import RefusedPart
-from slotcar.private_files import make_private_folder
-from slotcar.problems import SlotcarError
 from slotcar.rollout.ios.applets import Applet
 from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, Revision
-from slotcar.texts import lines_of
 
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"

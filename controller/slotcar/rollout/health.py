@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from slotcar.base.timebase import CLOCK_SET
 from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus, SetAside
-from slotcar.timebase import CLOCK_SET
 
 log = structlog.get_logger("slotcar.loop")
 FIRST_RETRY = timedelta(seconds=10)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from slotcar.base.timebase import iso
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
-from slotcar.timebase import iso
 
 HELD, RELEASED, PUSHED = "device.held", "device.released", "push.verified"
 #: So many events of this kind are read at once.

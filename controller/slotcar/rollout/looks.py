@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from slotcar.base.private_files import make_private_folder, replace_private_file
+from slotcar.base.timebase import iso
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration
-from slotcar.private_files import make_private_folder, replace_private_file
-from slotcar.timebase import iso
 
 LAST_LOOK = "last-look"
 

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from slotcar.base.stopping import Stopping
+from slotcar.base.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
@@ -30,8 +32,6 @@ from slotcar.rollout.schedule import LONGEST_SLEEP, LoopProgress, Pace, Turn, le
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.unrecorded import record_kept
 from slotcar.rollout.verifying import ask_paths, record_check, tell
-from slotcar.stopping import Stopping
-from slotcar.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.timeline import boundaries, next_boundary
 from slotcar.timeline.shares import BackgroundShares
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.network.model import Device
 from slotcar.platforms.model import Change, Configuration, RefusedPart
-from slotcar.problems import InvalidInput, SlotcarError
 
 #: What a device answers that has nothing armed.
 NO_PROGRAM = "none"

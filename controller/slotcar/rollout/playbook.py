@@ -19,14 +19,14 @@ from typing import Any
 import psutil
 import structlog
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.stopping import PROCESS, Stopping, StopRequest
+from slotcar.base.texts import lines_of
+from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.network.ansible_environment import caller_variables, configuration_of, is_left_out
-from slotcar.problems import SlotcarError
 from slotcar.rollout import play_clock
 from slotcar.rollout.host_keys import CHANGED, UNKNOWN
 from slotcar.rollout.model import Failure, NobodyNamed
-from slotcar.stopping import PROCESS, Stopping, StopRequest
-from slotcar.texts import lines_of
-from slotcar.timebase import SYSTEM, Clocks
 
 log = structlog.get_logger("slotcar.loop")
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.

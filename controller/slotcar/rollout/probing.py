@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from slotcar.base.registry import TransportKind, facts_of
+from slotcar.base.texts import lines_of
 from slotcar.network.model import Device
-from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.clocks import LIMIT_US
 from slotcar.rollout.ios import clock as ios_clock
 from slotcar.rollout.linux.scripts import NEEDED, REMOTE
-from slotcar.texts import lines_of
 
 #: `date` tells whole seconds.
 _TICK_US = 1_000_000

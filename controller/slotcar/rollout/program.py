@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from slotcar.base.registry import facts_of
 from slotcar.network.model import Device
 from slotcar.platforms.model import Configuration
-from slotcar.registry import facts_of
 from slotcar.rollout.device_order import DeviceBoundary, boundaries_in_order
 from slotcar.rollout.model import Outlook, Program, Wanted
 from slotcar.timeline import Active

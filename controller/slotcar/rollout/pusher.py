@@ -10,11 +10,13 @@ from typing import Any
 
 import structlog
 
+from slotcar.base.registry import OF_PLACES, TransportKind, facts_of
+from slotcar.base.stopping import Stopping
+from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, Unreadable
-from slotcar.registry import OF_PLACES, TransportKind, facts_of
 from slotcar.rollout import probing, staging
 from slotcar.rollout.archive import STAMP, Archive, revision_id
 from slotcar.rollout.device_folder import AFTER, BEFORE, READING, RESTORED_FROM, DeviceFolder, FolderUnreadable
@@ -37,8 +39,6 @@ from slotcar.rollout.model import (
 from slotcar.rollout.playbook import PUSH, READ, TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
-from slotcar.stopping import Stopping
-from slotcar.timebase import SYSTEM, Clocks
 
 log = structlog.get_logger("slotcar.loop")
 #: `record(kind, device, details)`: where a push is written down for ever.

@@ -10,12 +10,14 @@ from typing import Any
 
 import structlog
 
+from slotcar.base.problems import InvalidInput, SlotcarError
+from slotcar.base.stopping import Stopping
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Entry
 from slotcar.platforms.model import RefusedPart
-from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.rollout.adoption import UNADOPTED, Adoption
 from slotcar.rollout.attempts import Attempt, View
 from slotcar.rollout.device_order import boundaries_in_order
@@ -33,8 +35,6 @@ from slotcar.rollout.slot_telling import SlotTelling
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.verifying import keep_forms, note_verified
 from slotcar.rollout.withholding import Withholding
-from slotcar.stopping import Stopping
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import Active, active_at
 from slotcar.timeline.shares import BackgroundShares
 

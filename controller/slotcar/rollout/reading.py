@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from slotcar.base.problems import SlotcarError
 from slotcar.network.model import Device
-from slotcar.problems import SlotcarError
 from slotcar.rollout.model import Reading, Wanted
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings

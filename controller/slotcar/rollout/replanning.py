@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from slotcar.base.problems import SlotcarError
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry
 from slotcar.ledger.replanning import is_off
-from slotcar.problems import SlotcarError
 
 log = structlog.get_logger("slotcar.replanning")
 #: No turn of the loop spends longer with it; what is left over is done in the next ones.

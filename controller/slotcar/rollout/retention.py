@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from slotcar.problems import InvalidInput
+from slotcar.base.problems import InvalidInput
 from slotcar.rollout.archive import STAMP, Archive
 
 log = structlog.get_logger(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, FolderUnreadable, SlotEnds, after_ends
 
 

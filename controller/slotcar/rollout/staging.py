@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from slotcar.base.registry import TransportKind, facts_of
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
-from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.agenda import agenda
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.ios import eem

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from slotcar.units import format_duration
+from slotcar.base.units import format_duration
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 from slotcar.rollout import staging
 from slotcar.rollout.comparison import compare, left_in_words
 from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, RESTORED_FROM, UNDO, DeviceFolder, after_steps

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 from slotcar.rollout.device_folder import AFTER, DeviceFolder
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.slot_ends import file_at

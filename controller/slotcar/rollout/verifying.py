@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from slotcar.base.problems import InvalidInput
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.slot_states import CHECKED, configured_devices, present_slot
-from slotcar.problems import InvalidInput
 from slotcar.rollout.program import acts
 from slotcar.rollout.slot_telling import ASIDE, UNADOPTED, SlotFindings
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import structlog
 
+from slotcar.base.vocabulary import IfUnready, OnFailure
 from slotcar.ledger import Ledger
 from slotcar.ledger.groups import CancelGroup
 from slotcar.ledger.model import Event, State
@@ -18,7 +19,6 @@ from slotcar.ledger.queries import EventFilter
 from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
 from slotcar.timeline import Active
-from slotcar.vocabulary import IfUnready, OnFailure
 
 log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"

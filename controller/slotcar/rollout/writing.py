@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from slotcar.private_files import make_private_folder
-from slotcar.problems import InvalidInput, Problem
+from slotcar.base.private_files import make_private_folder
+from slotcar.base.problems import InvalidInput, Problem
 
 
 class writing:  # noqa: N801 - a context manager that reads like a statement

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from slotcar.admission.resource_id import SLS, ResourceId
 from slotcar.admission.resources import background_factors, capacities, demands
+from slotcar.base.timebase import MICROSECOND, Window, from_us
+from slotcar.base.vocabulary import Direction
 from slotcar.ledger.model import Entry, EntryChange, State
 from slotcar.network.model import Network
 from slotcar.reservation.model import Reservation, Slot, joined_slots
-from slotcar.timebase import MICROSECOND, Window, from_us
-from slotcar.vocabulary import Direction
 
 if TYPE_CHECKING:  # the kernels' compiler takes a second, which a ledger without background reservations does not need
     from slotcar.admission.background import AmountSteps

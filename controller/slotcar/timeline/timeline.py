@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, State
 from slotcar.reservation.model import Slot
-from slotcar.timebase import Window
 
 
 @dataclass(frozen=True, slots=True)

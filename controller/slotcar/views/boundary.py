@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from slotcar.intent.flows import first_ingress
+from slotcar.base.timebase import MICROSECOND
 from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
+from slotcar.platforms.intent.flows import first_ingress
 from slotcar.rollout.configuring import devices_of_slss_between
-from slotcar.timebase import MICROSECOND
 from slotcar.views.configurations import DeviceDiff, Differences, transitions
 
 #: A body with more lines is shown when it is asked for.

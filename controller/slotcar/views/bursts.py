@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from slotcar.admission.arithmetic import policer_rate_bps
-from slotcar.intent.flows import committed, first_ingress
+from slotcar.base.units import format_bytes_about, format_latency, format_rate
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
+from slotcar.platforms.intent.flows import committed, first_ingress
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
 from slotcar.timeline import Active
-from slotcar.units import format_bytes_about, format_latency, format_rate
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
 
 
 def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[Approximation, ...]]:

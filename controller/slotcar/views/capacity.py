@@ -12,9 +12,9 @@ import numpy as np
 from slotcar.admission import SlotTables
 from slotcar.admission.kernels import Ints
 from slotcar.admission.resource_id import KINDS, SLS, ResourceId, describe
+from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import Window, from_us, iso
 from slotcar.network.model import Network, Sls
-from slotcar.problems import SlotcarError
-from slotcar.timebase import Window, from_us, iso
 from slotcar.views.documents import window_document
 
 #: Beyond these a chart shows no more than its columns of pixels.

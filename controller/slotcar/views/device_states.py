@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
 from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import iso
 
 
 class DeviceState(StrEnum):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from slotcar.model_errors import nearest
+from slotcar.base.model_errors import nearest
+from slotcar.base.problems import SlotcarError
 from slotcar.network.model import Network
-from slotcar.problems import SlotcarError
 
 
 class NoSuchDevice(SlotcarError):

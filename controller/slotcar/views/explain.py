@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from slotcar.admission.model import Refused
+from slotcar.base.timebase import iso
+from slotcar.base.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
+from slotcar.base.vocabulary import Shape
 from slotcar.managers import request_of
 from slotcar.reservation.model import Claim, Reservation, Slot
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.reservation.recurrence import left_out
 from slotcar.reservation.times import parse_zone
-from slotcar.timebase import iso
-from slotcar.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
-from slotcar.vocabulary import Shape
 
 #: More slots than these in one line hide what it says.
 SLOTS_SHOWN = 3

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from slotcar.admission.rates import crossings
 from slotcar.admission.resource_id import ResourceId, describe
 from slotcar.admission.resources import background_factors
+from slotcar.base.units import format_rate, format_rate_about
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.network.model import Network
-from slotcar.path.model import Path
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import BackgroundShare, Reservation
 from slotcar.timeline.shares import LEAST_BPS
-from slotcar.units import format_rate, format_rate_about
-from slotcar.vocabulary import RESERVED_SERVICES, Direction
 
 _MILLION = 1_000_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from slotcar.base.model_errors import listed
 from slotcar.ledger.model import Entry
-from slotcar.model_errors import listed
 
 #: More suggestions than these are a list to search, not a hint.
 SUGGESTED = 3

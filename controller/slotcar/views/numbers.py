@@ -9,18 +9,18 @@ from typing import Any
 
 from slotcar.admission.arithmetic import payload_bytes, scaled_up
 from slotcar.admission.resource_id import describe
-from slotcar.intent import intents_at
-from slotcar.intent.flows import PEAK_FACTOR, committed, first_ingress
+from slotcar.base.registry import facts_of
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_bytes, format_latency, format_rate
+from slotcar.base.vocabulary import RESERVED_SERVICES, Protocol, Service
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.platforms import renderer_of
-from slotcar.registry import facts_of
+from slotcar.platforms.intent import intents_at
+from slotcar.platforms.intent.flows import PEAK_FACTOR, committed, first_ingress
 from slotcar.reservation.model import Reservation, Slot
-from slotcar.timebase import iso
 from slotcar.timeline import Active, active_at
-from slotcar.units import format_bytes, format_latency, format_rate
 from slotcar.views.configurations import Differences
-from slotcar.vocabulary import RESERVED_SERVICES, Protocol, Service
 
 #: What one TCP connection was measured to need of a policer's burst, as time at its rate: 2.5 MB at 50 Mb/s (D7.3 §8.1.1).
 TCP_NEEDS_US = 400_000

@@ -7,12 +7,12 @@ from datetime import timedelta
 from ipaddress import IPv4Address
 from typing import Any
 
+from slotcar.base.settings import Settings
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, InterfaceRole, Service
 from slotcar.network.model import Network
 from slotcar.policy.endpoints import endpoint_owners
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Usage
-from slotcar.settings import Settings
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, InterfaceRole, Service
 
 #: PHB and treatment of each service (docs/design.md rule 17).
 _TREATMENTS = {

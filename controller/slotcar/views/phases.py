@@ -9,9 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
 from slotcar.ledger.slot_states import FAMILY
-from slotcar.timebase import iso
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.", "slot.")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from slotcar.base.timebase import iso
 from slotcar.rollout.archive import STAMP, Archive
-from slotcar.timebase import iso
 
 #: So far back it is looked for what a device was configured for before.
 LOOK_BACK = 200

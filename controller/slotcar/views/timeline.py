@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
+from slotcar.base.timebase import MICROSECOND
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import SlotState, configured_devices
-from slotcar.timebase import MICROSECOND
 from slotcar.views.phases import Phase, records_of, seen_of, slot_events_of, with_seen, with_slot_event
 
 #: How far back one looks who does not say.

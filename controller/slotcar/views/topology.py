@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.admission.resource_id import SLS, ResourceId
+from slotcar.base.vocabulary import RESERVED_SERVICES
 from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
 from slotcar.views.documents import window_document
-from slotcar.vocabulary import RESERVED_SERVICES
 
 
 def network_document(network: Network) -> dict[str, Any]:

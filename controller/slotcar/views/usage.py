@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from slotcar.base.timebase import Window, iso
 from slotcar.ledger.summaries import UsageSum
-from slotcar.timebase import Window, iso
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.problems import printable
+from slotcar.base.problems import printable
 
 #: RFC 6470.
 NAMESPACE = "urn:ietf:params:xml:ns:yang:ietf-netconf-notifications"

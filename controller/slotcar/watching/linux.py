@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from slotcar.problems import printable
+from slotcar.base.problems import printable
+from slotcar.base.texts import lines_of
 from slotcar.rollout.playbook import OF_THIS_PROCESS
-from slotcar.texts import lines_of
 from slotcar.watching.model import ChangeListener, Unwatched, WatchBroken
 from slotcar.watching.tc_events import change_in
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 
 class Unwatched(SlotcarError):

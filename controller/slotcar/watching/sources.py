@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from slotcar.base.registry import Watch, facts_of
 from slotcar.network.model import Device
-from slotcar.registry import Watch, facts_of
 from slotcar.watching.linux import LinuxSource, ssh_command
 from slotcar.watching.model import ChangeSource, Unwatched
 from slotcar.watching.netconf import NetconfSource

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slotcar.problems import printable
+from slotcar.base.problems import printable
 from slotcar.rollout.ios.applets import PREFIX
 
 #: RFC 5426 §3.2: no receiver must take more than 2048 octets; what is asked for stands before that.

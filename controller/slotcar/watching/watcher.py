@@ -14,12 +14,12 @@ from typing import Any
 
 import structlog
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.registry import Watch, facts_of
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.network.model import Network
 from slotcar.notify.backoff import Backoff
-from slotcar.problems import SlotcarError
-from slotcar.registry import Watch, facts_of
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.status import LoopStatus, Work
 from slotcar.watching.model import ChangeListener, ChangeSource, DeviceWatch, Unwatched, WatchState, WatchStatus

@@ -13,10 +13,10 @@ from jinja2.runtime import Context as TemplateContext
 from markupsafe import Markup, escape
 
 from slotcar.admission.resource_id import ResourceId
-from slotcar.lengths import OF_KEY
-from slotcar.problems import printable
-from slotcar.timebase import with_instants
-from slotcar.units import format_bytes_about
+from slotcar.base.lengths import OF_KEY
+from slotcar.base.problems import printable
+from slotcar.base.timebase import with_instants
+from slotcar.base.units import format_bytes_about
 from slotcar.web.assets import address_of
 from slotcar.web.times import Clock, span_words
 

@@ -21,11 +21,11 @@ from slotcar.api import problems
 from slotcar.api.context import LOCAL, Context
 from slotcar.api.origin import is_foreign
 from slotcar.auth.sessions import USUAL_ZONE, Sessions, SignedIn
-from slotcar.lengths import too_long
+from slotcar.base.lengths import too_long
+from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_short_words
+from slotcar.base.texts import lines_of
+from slotcar.base.units import UnitError
 from slotcar.policy.roles import NotAllowed
-from slotcar.problems import InvalidInput, Problem, SlotcarError, with_short_words
-from slotcar.texts import lines_of
-from slotcar.units import UnitError
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render

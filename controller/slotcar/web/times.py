@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from markupsafe import Markup
 
-from slotcar import lengths
+from slotcar.base import lengths
+from slotcar.base.timebase import iso
+from slotcar.base.units import UnitError, format_duration
 from slotcar.reservation.times import parse_time, parse_zone
-from slotcar.timebase import iso
-from slotcar.units import UnitError, format_duration
 
 _WITH_ZONE = re.compile(r".*(Z|[+-]\d\d:?\d\d)", re.IGNORECASE | re.DOTALL)
 _RELATIVE = re.compile(r"now\b.*", re.IGNORECASE | re.DOTALL)

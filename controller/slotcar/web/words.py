@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.slot_states import ACTING, SlotState
 from slotcar.policy.roles import Caller, Role, is_operator, may_change
-from slotcar.timebase import Window
 from slotcar.views.device_states import DeviceState
 from slotcar.views.phases import Phase
 from slotcar.web.times import Clock

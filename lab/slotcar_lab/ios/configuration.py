@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from slotcar.texts import lines_of, words_of
+from slotcar.base.texts import lines_of, words_of
 from slotcar_lab.ios import tree
 from slotcar_lab.ios.grammar.table import Grammar, ParsedLine, Refusal
 from slotcar_lab.ios.references import refusal, removal_refusal

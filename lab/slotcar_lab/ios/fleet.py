@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 import asyncssh
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 from slotcar_lab.ios.counters import Counters
 from slotcar_lab.ios.events import USER as EEM_USER
 from slotcar_lab.ios.events import Fired

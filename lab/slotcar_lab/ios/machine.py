@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 from slotcar_lab.ios import difference
 from slotcar_lab.ios.configuration import Answer, Configuration, Cursor, Kind
 from slotcar_lab.ios.counters import Counters

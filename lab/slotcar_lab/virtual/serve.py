@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from slotcar.api.serving import serve
-from slotcar.settings import load_settings
-from slotcar.timebase import Clocks
+from slotcar.base.settings import load_settings
+from slotcar.base.timebase import Clocks
 from slotcar.web.app import create_app
 from slotcar_lab.clocks import read_time
 from slotcar_lab.virtual import idle

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.planning.source import source_of_body
 from slotcar.policy.roles import Caller, Role
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START
 from tests.support.calls import calls_of
 from tests.support.statements import statements_of

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.groups import CommitGroup
@@ -17,7 +18,6 @@ from slotcar.network.model import Device, Network
 from slotcar.planning.source import members_of_groups
 from slotcar.policy.errors import BindNotAllowed
 from slotcar.policy.roles import Caller, Role
-from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, START, Body, Running, copied, problem
 from tests.integration.api.rights.conftest import World
 

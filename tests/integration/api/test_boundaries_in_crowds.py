@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import MICROSECOND, Window, iso
 from slotcar.broker import Broker
 from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.model import Entry
@@ -18,8 +20,6 @@ from slotcar.overview import BoundaryView, Overview
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
-from slotcar.settings import Settings
-from slotcar.timebase import MICROSECOND, Window, iso
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.boundary import differences_at, groups_of
 from slotcar.views.configurations import Differences

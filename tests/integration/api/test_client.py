@@ -13,8 +13,8 @@ import pytest
 
 from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
+from slotcar.base.timebase import iso
 from slotcar.policy.roles import Role
-from slotcar.timebase import iso
 from slotcar_client import (
     AsyncSlotcar,
     Conflict,

@@ -23,10 +23,10 @@ from schemathesis.specs.openapi.checks import (
 from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import create_token
+from slotcar.base.settings import Settings
 from slotcar.ledger import open_ledger
 from slotcar.network.model import Network
 from slotcar.policy.roles import Role
-from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, Running, copied
 from tests.support.examples import examples
 from tests.support.patience import PATIENCE_S

@@ -7,8 +7,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from slotcar.base.timebase import iso
 from slotcar.policy.roles import Role
-from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, at, body, created, live, problem
 
 HOUR = timedelta(hours=1)

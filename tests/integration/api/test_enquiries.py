@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
@@ -16,8 +18,6 @@ from slotcar.planning.enquiry import MOST_STEPS
 from slotcar.planning.modification import Modification
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, As, at, body, created, problem
 
 HOUR = timedelta(hours=1)

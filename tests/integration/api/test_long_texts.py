@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar import lengths
 from slotcar.api.app import openapi_document
 from slotcar.api.examples import EXAMPLES
 from slotcar.api.streaming import Streams
+from slotcar.base import lengths
 from tests.integration.api.conftest import Serve, body
 from tests.support.long_texts import PATTERN, resolved, tells_too_much, text_of, too_long_value
 

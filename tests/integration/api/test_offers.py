@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import httpx
 
+from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.network.model import Network
 from slotcar.policy.roles import Role
 from slotcar.views.offers import endpoints_document, services_document
-from slotcar.vocabulary import RESERVED_SERVICES, Service
 from tests.integration.api.conftest import As, Serve, created, problem
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import Window, iso
 from slotcar.broker import Broker
 from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.pages import MOST_COUNTED
@@ -16,8 +18,6 @@ from slotcar.network.model import Network
 from slotcar.overview import Overview, ResourcePage
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
-from slotcar.settings import Settings
-from slotcar.timebase import Window, iso
 from tests.integration.api.conftest import GARNET, START, As, Serve, at, body, created, problem
 from tests.support.statements import statements_of
 

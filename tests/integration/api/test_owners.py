@@ -12,12 +12,12 @@ import httpx
 import pytest
 
 from slotcar.auth.tokens import create_token
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.ledger import Ledger
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
 from slotcar.policy import request_limits
 from slotcar.policy.roles import Role
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem
 from tests.integration.notify.conftest import dispatching
 from tests.support.controllers import NO_TLS

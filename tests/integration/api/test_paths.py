@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 
 from slotcar.admission.resource_id import interface_resource
+from slotcar.base.problems import InvalidInput
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
+from slotcar.base.vocabulary import Service
 from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
 from slotcar.network.model import InterfaceId, Network
-from slotcar.path import Path as FoundPath
-from slotcar.path import find_paths
+from slotcar.network.path import Path as FoundPath
+from slotcar.network.path import find_paths
 from slotcar.planning import routing, source
 from slotcar.planning.errors import RefusedByAdmission, StalePlan
 from slotcar.planning.modification import Modification
@@ -25,12 +29,8 @@ from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import read_source, source_of_body
 from slotcar.policy.roles import Caller, Role
-from slotcar.problems import InvalidInput
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
-from slotcar.settings import Settings
-from slotcar.timebase import iso
-from slotcar.vocabulary import Service
 from tests.integration.api.conftest import START
 from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 

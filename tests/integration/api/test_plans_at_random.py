@@ -18,6 +18,9 @@ import pytest
 from hypothesis import HealthCheck, event, example, given
 from hypothesis import strategies as st
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.broker.requests import Options
 from slotcar.ledger import Ledger
@@ -34,9 +37,6 @@ from slotcar.planning.source import ReservationSource, source_of_body
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Configuration
 from slotcar.policy.roles import Caller, Role
-from slotcar.problems import SlotcarError
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from slotcar.views.configurations import configurations_at
 from tests.integration.api.conftest import GARNET, START
 from tests.support.examples import examples

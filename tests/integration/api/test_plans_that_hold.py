@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.ledger import open_ledger
 from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
@@ -23,8 +25,6 @@ from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.source import source_of_body
 from slotcar.policy.roles import Caller, NotAllowed, Role
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body
 
 NOW = START - timedelta(minutes=30)

@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 
-from slotcar.private_files import LEAST_FREE_BYTES
+from slotcar.base.private_files import LEAST_FREE_BYTES
 from tests.integration.api.conftest import Serve
 
 

@@ -14,7 +14,7 @@ import httpx
 import psutil
 import pytest
 
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body, problem
 from tests.integration.api.test_heavy_plans import ENDLESS
 from tests.support.controllers import Controller

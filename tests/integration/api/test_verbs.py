@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slotcar.base.timebase import iso
+from slotcar.base.units import format_rate
 from slotcar.ledger import Ledger
-from slotcar.timebase import iso
-from slotcar.units import format_rate
 from tests.integration.api.conftest import ROOT, START, Serve, at, body, created, live, problem
 
 #: What fits beside nothing, but not beside itself: GARNET carries 45 Mb/s of ip-premium to ESnet.

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from slotcar.settings import Settings
+from slotcar.base.settings import Settings
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps

@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from slotcar.admission import capacities
+from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import Window
 from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.model import AdmissionRequest, State, Terms
 from slotcar.ledger.operations import Admit, ExtendHold, Operation, move
 from slotcar.ledger.transaction import Transaction
 from slotcar.planning.routing import route
-from slotcar.problems import SlotcarError
 from slotcar.reservation.model import Endpoint
-from slotcar.timebase import Window
 from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from slotcar.admission import capacities
+from slotcar.base.problems import SlotcarError
 from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
 from slotcar.planning.routing import route
-from slotcar.problems import SlotcarError
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

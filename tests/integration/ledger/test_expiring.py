@@ -7,9 +7,9 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from slotcar.base.timebase import to_us
 from slotcar.ledger import Ledger, reading
 from slotcar.ledger.model import Entry, State, Terms
-from slotcar.timebase import to_us
 from tests.support.many import add_copies, rows_looked_at
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 

@@ -11,21 +11,21 @@ import psycopg
 import pytest
 
 from slotcar.admission import capacities
+from slotcar.base.timebase import to_us
+from slotcar.base.vocabulary import Direction, Service, Shape
 from slotcar.ledger import Ledger, open_ledger, reading
 from slotcar.ledger.batch import others_flows
 from slotcar.ledger.batch_entries import BatchEntries
 from slotcar.ledger.database import make_engine
 from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
-from slotcar.path import Path as FoundPath
-from slotcar.path.flow import pairs_of
+from slotcar.network.path import Path as FoundPath
+from slotcar.network.path.flow import pairs_of
 from slotcar.planning.routing import route
 from slotcar.policy import flows
 from slotcar.policy.flows import FlowClaim
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint, Membership, Reservation
-from slotcar.timebase import to_us
-from slotcar.vocabulary import Direction, Service, Shape
 from tests.support.many import add_copies, rows_looked_at
 from tests.support.networks import line_network
 from tests.support.postgres import migrate

@@ -9,6 +9,8 @@ import pytest
 
 from slotcar.admission import Demand, ResourceId, capacities
 from slotcar.admission.resource_id import managed_resource
+from slotcar.base.timebase import UTC, Window
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.ledger import Ledger, group_queries
 from slotcar.ledger.errors import ForbiddenTransition, PlanNotAdmitted, StaleVersion, UnknownHandle
 from slotcar.ledger.group_queries import GroupFilter
@@ -20,8 +22,6 @@ from slotcar.policy.errors import EndpointNotAllowed
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Claim, Endpoint, Membership, Reservation
-from slotcar.timebase import UTC, Window
-from slotcar.vocabulary import Protocol, Service
 from tests.support.networks import line_network
 
 NOW = datetime(2027, 3, 1, 20, tzinfo=UTC)

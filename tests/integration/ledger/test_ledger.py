@@ -12,6 +12,7 @@ from sqlalchemy.pool import QueuePool
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
+from slotcar.base.timebase import Window
 from slotcar.ledger import EntryFilter, Ledger, open_ledger, pages
 from slotcar.ledger.database import make_engine
 from slotcar.ledger.errors import (
@@ -27,7 +28,6 @@ from slotcar.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
 from slotcar.ledger.revisions import SchemaState
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
-from slotcar.timebase import Window
 from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 

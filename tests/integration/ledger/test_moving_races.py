@@ -13,10 +13,10 @@ import pytest
 
 from slotcar.admission import ResourceId
 from slotcar.admission.rates import MICROBITS_PER_BYTE
+from slotcar.base.timebase import Window
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.model import OCCUPYING, Entry, State, Terms
 from slotcar.ledger.queries import EntryFilter
-from slotcar.timebase import Window
 from tests.support import mover
 from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.timebase import Window
 from slotcar.ledger import EntryFilter, open_ledger
 from slotcar.ledger.model import Entry, State, Terms
-from slotcar.timebase import Window
 from tests.support import racer
 from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at, request, reservation

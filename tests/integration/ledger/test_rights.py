@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.admission import capacities
+from slotcar.base.vocabulary import Direction
 from slotcar.ledger import EntryFilter, Ledger, open_ledger
 from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
 from slotcar.planning.routing import route
@@ -20,7 +21,6 @@ from slotcar.policy.errors import FlowTaken, QuotaExceeded
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota
-from slotcar.vocabulary import Direction
 from tests.support.networks import line_network
 from tests.support.postgres import migrate
 from tests.support.requests import T0, at, reservation

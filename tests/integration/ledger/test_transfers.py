@@ -13,13 +13,13 @@ from sqlalchemy.engine import make_url
 
 from slotcar.admission import Demand, Refused
 from slotcar.admission.highs import HighsSolver
+from slotcar.base.timebase import Window
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.errors import CannotKeep, PlanNotAdmitted, ProgressRefused
 from slotcar.ledger.model import AdmissionRequest, Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import Window
 from tests.support.postgres import migrate
 from tests.support.requests import RESOURCES, T0, at, request, reservation, transfer
 

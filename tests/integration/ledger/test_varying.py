@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.admission import Demand, Refused, ResourceId
+from slotcar.base.timebase import Window, to_us
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.model import Entry, Proposal, State, Terms
 from slotcar.reservation.model import Slot
-from slotcar.timebase import Window, to_us
 from tests.support.postgres import migrate
 from tests.support.requests import RESOURCES, T0, at, request
 from tests.unit.reservation.test_slots import varying

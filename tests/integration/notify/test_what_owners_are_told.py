@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.ledger import Ledger
 from slotcar.notify import webhooks
 from slotcar.notify.sending import NO_ANSWER
 from slotcar.notify.webhooks import Webhooks
 from slotcar.policy.roles import Caller, Role
-from slotcar.settings import Settings
 from tests.integration.notify.conftest import OPERATOR, now
 from tests.support.ports import free_port
 

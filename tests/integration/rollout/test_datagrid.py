@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Service
 from slotcar.ledger.model import Entry
-from slotcar.timebase import Window
-from slotcar.vocabulary import Service
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.requests import reservation

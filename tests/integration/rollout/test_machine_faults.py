@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.api.supervising import keep_running
+from slotcar.base.timebase import Clocks
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
@@ -30,7 +31,6 @@ from slotcar.rollout.ios.eem import fence_line
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.pusher import Pusher, Readings
-from slotcar.timebase import Clocks
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld

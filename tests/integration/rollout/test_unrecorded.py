@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.broker import Broker
 from slotcar.cli.rolling_back import RollbackDesk
 from slotcar.ledger import Ledger
@@ -17,7 +18,6 @@ from slotcar.policy.roles import Caller, Role
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.holding import HELD, Removal, holds_of
 from slotcar.rollout.unrecorded import keep_unrecorded, record_kept
-from slotcar.settings import Settings
 from tests.support.requests import at
 
 LAB = Path(__file__).resolve().parents[3] / "inventories" / "lab"

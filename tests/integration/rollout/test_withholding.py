@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from slotcar.base.vocabulary import IfUnready
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry, State, Terms
 from slotcar.planning.offline import entries_of
 from slotcar.rollout.withholding import Withholding
 from slotcar.timeline import Active, active_at
-from slotcar.vocabulary import IfUnready
 from tests.support.networks import line_network
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from slotcar import lengths
+from slotcar.base import lengths
 from slotcar.web.app import PAGES
 from slotcar.web.rendering import FOLDER
 from tests.integration.web.conftest import Site

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.base.timebase import iso
+from slotcar.base.vocabulary import Service
 from slotcar.ledger import EntryFilter
 from slotcar.ledger.model import State
 from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import HELD, held_devices
-from slotcar.timebase import iso
-from slotcar.vocabulary import Service
 from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site

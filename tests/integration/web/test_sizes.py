@@ -14,13 +14,13 @@ from benchmarks.web.asking import elements_of
 from benchmarks.web.world import EDGES, world
 from slotcar.api.context import Context
 from slotcar.auth.tokens import TokenStore
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from slotcar.web.app import create_app
 from tests.support.networks import line_network
 

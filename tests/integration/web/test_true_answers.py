@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from tests.integration.web.conftest import OPERATOR, Site
 from tests.support.patience import wait_for
 

@@ -20,13 +20,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import Window
 from slotcar.broker import Broker
 from slotcar.cli import session
 from slotcar.ledger import open_ledger
 from slotcar.network import load_network
 from slotcar.rollout.wanted import wanted_for
-from slotcar.settings import Settings
-from slotcar.timebase import Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.wiring import pusher_for

@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from slotcar.base.settings import Settings
 from slotcar.network.model import Network
 from slotcar.platforms.model import Configuration
 from slotcar.recovery.rollback import Goal, plan_rollback, revisions_document
 from slotcar.rollout.model import Reading
 from slotcar.rollout.pusher import Pusher, Readings
-from slotcar.settings import Settings
 from slotcar.wiring import pusher_for
 
 #: Before all slots, and while the first ones are open: a hold has run out by then that nobody has taken away.

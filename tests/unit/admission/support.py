@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from slotcar.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
-from slotcar.timebase import Window
+from slotcar.base.timebase import Window
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 LINK = ResourceId("if", "r1:eth2", "out:ip-premium")

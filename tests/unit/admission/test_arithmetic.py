@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotcar.admission.arithmetic import burst_bytes, link_rate_bps, payload_rate_bps, policer_rate_bps, scaled_up
-from slotcar.vocabulary import Protocol
+from slotcar.base.vocabulary import Protocol
 
 #: D7.3, note 10: 60 bytes in all = gap 8 + preamble 6 + frame 18 + IP and UDP 28.
 D73_LINK_OVERHEAD_BYTES = 8 + 6 + 18

@@ -13,9 +13,9 @@ from slotcar.admission.deadline import ReportedProgress, Shape, Transfer, Transf
 from slotcar.admission.free import free_in
 from slotcar.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
 from slotcar.admission.steady import MINUTE_US
+from slotcar.base.timebase import Window, to_us
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import InterfaceId, Sls
-from slotcar.timebase import Window, to_us
-from slotcar.vocabulary import Service
 from tests.unit.admission.support import LINK, SLS, at, window
 
 #: One bit/s for a minute is 60 bits; 8 of them make 60 bytes.

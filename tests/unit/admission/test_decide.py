@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from slotcar.admission import Admitted, Demand, Refused, ResourceId, Shortfall, decide, enquire
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import InterfaceId, Sls
-from slotcar.timebase import Window
-from slotcar.vocabulary import Service
 from tests.unit.admission.support import LINK, SLS, T0, admit, at, refuse, tables, window
 
 

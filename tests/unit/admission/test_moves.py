@@ -20,7 +20,7 @@ from slotcar.admission.packing import jointly_placed, lowered, raised
 from slotcar.admission.program import LinearProgram, Movable
 from slotcar.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
 from slotcar.admission.step_rules import LEAST_STEP_US, keeps_rules, lengthened
-from slotcar.timebase import Window, from_us, to_us
+from slotcar.base.timebase import Window, from_us, to_us
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0
 

@@ -16,8 +16,8 @@ from slotcar.admission.resource_id import (
     sls_pattern,
     sls_resource,
 )
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import InterfaceId
-from slotcar.vocabulary import Service
 
 ROOT = Path(__file__).resolve().parents[3] / "controller" / "slotcar"
 #: What takes a text apart.

@@ -9,11 +9,11 @@ import pytest
 
 from slotcar.admission import capacities, demands, interface_resource, sls_resource
 from slotcar.admission.model import describe
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.network.model import Domain, InterfaceId, Network
-from slotcar.path.model import Hop, Path
+from slotcar.network.path.model import Hop, Path
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 WINDOW = Window(datetime(2027, 3, 1, tzinfo=UTC), datetime(2027, 3, 2, tzinfo=UTC))

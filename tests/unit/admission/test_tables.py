@@ -11,7 +11,7 @@ import pytest
 import slotcar.admission
 from slotcar.admission import Demand, ResourceId, SlotTables
 from slotcar.admission.tables import MAX_RATE_BPS
-from slotcar.timebase import to_us
+from slotcar.base.timebase import to_us
 from tests.unit.admission.support import LINK, SLS, admit, at, tables, window
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from slotcar.api.app import create_app
 from slotcar.api.serving import OpenToAll, serve
-from slotcar.problems import InvalidInput
+from slotcar.base.problems import InvalidInput
+from slotcar.base.settings import Settings, load_settings
 from slotcar.recovery.readiness import Result, _of_the_api
-from slotcar.settings import Settings, load_settings
 
 
 def test_an_open_api_does_not_listen_to_other_machines(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slotcar.api.problems import kind_of
+from slotcar.base.problems import SlotcarError
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.planning.errors import NotPossible
-from slotcar.problems import SlotcarError
 from slotcar.rollout.model import NobodyNamed
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.units import UnitError
 from slotcar.cli.event_lines import narrow_cells
 from slotcar.cli.output import Format, coloured_diff, complain, emit, hanging, print_table, stdout
 from slotcar.cli.remote import choose_context
 from slotcar.cli.watching import StatusPicture, line
 from slotcar.cli.zones import VARIABLE, choose_zone, in_readers_zone
-from slotcar.units import UnitError
 from slotcar_client.contexts import Contexts
 
 EVENING = "2027-03-01T21:00:00Z"

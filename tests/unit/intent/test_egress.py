@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.intent import intents_at
-from slotcar.vocabulary import Service
+from slotcar.base.vocabulary import Service
+from slotcar.platforms.intent import intents_at
 from tests.support.networks import line_network
 from tests.support.requests import T0
 

@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent import QosIntent, intents_at
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Service
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
+from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Endpoint
-from slotcar.timebase import Window
 from slotcar.timeline import Active
-from slotcar.vocabulary import Direction, Service
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 

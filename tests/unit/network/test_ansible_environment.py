@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.network.ansible_environment import LEFT_OUT, caller_variables, configuration_of
 from slotcar.network.reading import read_inventory
-from slotcar.problems import InvalidInput
 from slotcar.rollout.playbook import Playbooks
 
 HOSTS = "all:\n  hosts:\n    r1:\n      slotcar_note: \"{{ 'x' | ours }}\"\n"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from slotcar.base.problems import InvalidInput
 from slotcar.network import load_network
 from slotcar.network.connections import ConnectionVariables, connection_of
-from slotcar.problems import InvalidInput
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab"
 

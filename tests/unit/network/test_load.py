@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
+from slotcar.base.vocabulary import InterfaceRole, Service
 from slotcar.network import load_network
 from slotcar.network.model import Interface, InterfaceId, Network
-from slotcar.problems import InvalidInput
-from slotcar.vocabulary import InterfaceRole, Service
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 NAMES = ("lab", "demo", "garnet", "datagrid")

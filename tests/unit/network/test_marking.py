@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.registry import FOLDERS, facts_of
+from slotcar.base.vocabulary import CODE_POINTS, Marking, Service, service_of
 from slotcar.network.building import build
 from slotcar.network.checks import check
 from slotcar.network.findings import Findings
@@ -21,8 +23,6 @@ from slotcar.platforms.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
 from slotcar.platforms.ios import modular_limits as mqc
 from slotcar.platforms.juniper_junos import limits as junos
 from slotcar.platforms.linux_tc import limits as linux
-from slotcar.registry import FOLDERS, facts_of
-from slotcar.vocabulary import CODE_POINTS, Marking, Service, service_of
 
 LIMITS: dict[str, Capability] = {
     "linux-tc": linux.LINUX,

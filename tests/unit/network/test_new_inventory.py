@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from slotcar.base.problems import InvalidInput
+from slotcar.base.vocabulary import Service
 from slotcar.cli.app import app
 from slotcar.network import load_network
 from slotcar.network.model import Network
@@ -20,8 +22,6 @@ from slotcar.network.new_inventory import (
     parse_link,
     parse_pair,
 )
-from slotcar.problems import InvalidInput
-from slotcar.vocabulary import Service
 
 LINK = "edge-a:eth1 10.0.0.1/30, edge-b:eth1 10.0.0.2/30, 100 Mbit/s"
 HOST = "alice 10.1.0.2, edge-a:eth2 10.1.0.1/24, 1 Gbit/s"

@@ -10,11 +10,11 @@ import yaml
 
 from slotcar.admission import capacities
 from slotcar.admission.resource_id import ResourceId, describe
-from slotcar.intent import intents_at
+from slotcar.base.problems import InvalidInput
 from slotcar.network import load_network
 from slotcar.planning.plan import network_digest
 from slotcar.platforms import renderer_of
-from slotcar.problems import InvalidInput
+from slotcar.platforms.intent import intents_at
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab"
 

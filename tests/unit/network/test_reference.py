@@ -11,6 +11,8 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from slotcar.base.registry import FOLDERS
+from slotcar.base.vocabulary import InterfaceRole, Scheduler
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.variables import (
     KNOWN,
@@ -20,8 +22,6 @@ from slotcar.network.variables import (
     RouterVariables,
     SlsVariables,
 )
-from slotcar.registry import FOLDERS
-from slotcar.vocabulary import InterfaceRole, Scheduler
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "inventory.md").read_text(encoding="utf-8")
 #: Sections whose table describes a model, and rows that are read entry by entry elsewhere.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from slotcar.base.units import UnitError
 from slotcar.network.variables import parse_share_ppm
-from slotcar.units import UnitError
 
 
 @pytest.mark.parametrize(

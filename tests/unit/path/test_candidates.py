@@ -8,12 +8,12 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.vocabulary import Direction, InterfaceRole
 from slotcar.network.model import Host, Interface, InterfaceId, Network
-from slotcar.path import find_paths
-from slotcar.path.candidates import candidate_paths
-from slotcar.path.topology import topology_of
+from slotcar.network.path import find_paths
+from slotcar.network.path.candidates import candidate_paths
+from slotcar.network.path.topology import topology_of
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import Direction, InterfaceRole
 from tests.unit.path.test_find_paths import devices, wanted
 from tests.unit.path.test_shortest import Links, all_ways, network_of
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, Domain, InterfaceId, Network
-from slotcar.path import NoPath, find_paths
+from slotcar.network.path import NoPath, find_paths
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"

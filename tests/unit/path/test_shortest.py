@@ -8,9 +8,9 @@ from ipaddress import IPv4Address
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
-from slotcar.path.topology import topology_of
-from slotcar.vocabulary import InterfaceRole
+from slotcar.network.path.topology import topology_of
 
 Links = list[tuple[int, int, int, int]]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning import in_the_way
@@ -21,7 +22,6 @@ from slotcar.planning.source import read_source
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.platforms.model import Hindrance
 from slotcar.rollout.looks import LAST_LOOK, Looks
-from slotcar.settings import Settings
 from slotcar.wiring import policy_of
 
 GARNET = Path(__file__).parents[3] / "inventories" / "garnet"

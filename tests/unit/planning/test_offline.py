@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.planning.offline import Assumed, admitted_entries
 from slotcar.planning.source import read_source
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from slotcar.wiring import policy_of
 from tests.support.narrow_datagrid import DATAGRID, narrow_datagrid
 from tests.support.requests import T0

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from slotcar.located_yaml import load
+from slotcar.base.located_yaml import load
+from slotcar.base.problems import InvalidInput
+from slotcar.base.settings import Settings
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning import routing, source
@@ -19,9 +21,7 @@ from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import contents_of, plan_document, plan_of_document, read_plan, write_document
 from slotcar.planning.source import read_source
 from slotcar.planning.step import Action
-from slotcar.problems import InvalidInput
 from slotcar.reservation import loading
-from slotcar.settings import Settings
 from slotcar.wiring import policy_of
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent import intents_at
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Service
 from slotcar.ledger.model import Condition, Entry
 from slotcar.network import load_network
 from slotcar.network.model import Network
@@ -21,10 +22,9 @@ from slotcar.planning.offline import entries_of
 from slotcar.planning.platform_limits import FEW_FLOWS, PlatformLimits, busiest
 from slotcar.planning.routing import route
 from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.platforms.intent import intents_at
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
 from slotcar.timeline import active_at
-from slotcar.vocabulary import Service
 from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from slotcar.base.texts import lines_of
 from slotcar.managers import Allocation, ManagerError, Place, Request, ResourceManager, option_words
 from slotcar.platforms.allocations import Allocations, allocation_of, change_lines, line_of, split_change
-from slotcar.texts import lines_of
 from tests.support.examples import examples
 
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import intents_at
-from slotcar.intent.model import QosIntent
+from slotcar.base.vocabulary import Service
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
-from slotcar.vocabulary import Service
+from slotcar.platforms.intent import intents_at
+from slotcar.platforms.intent.model import QosIntent
 from tests.unit.platforms import worlds
 from tests.unit.platforms.test_cat6500 import device as catalyst
 from tests.unit.platforms.test_cat6500 import ends, lans

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
+from slotcar.platforms.intent import intents_at
 
 GARNET = Path(__file__).parents[3] / "inventories" / "garnet"
 NAME, PORT = "anl-7507-1", "FastEthernet4/0/0"

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import QosIntent, intents_at
-from slotcar.intent.egress import MILLION, RANK
-from slotcar.intent.model import Egress, Queue
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.platforms import Unrenderable, renderer_of
 from slotcar.platforms.cisco_cat6500 import limits
 from slotcar.platforms.cisco_cat6500.egress import queueing
+from slotcar.platforms.intent import QosIntent, intents_at
+from slotcar.platforms.intent.egress import MILLION, RANK
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.ios.configuration import body
 from slotcar.platforms.ios.objects import Interface
 from slotcar.platforms.weights import overestimated_ppm
-from slotcar.vocabulary import Protocol, Service
 from tests.unit.platforms.worlds import active, numbered, wanted
 
 PREMIUM, ASSURED, QBSS = Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
+from slotcar.base.units import UnitError
 from slotcar.network import load_network
 from slotcar.platforms.ios.interface_names import TYPES, full_name
-from slotcar.problems import InvalidInput
-from slotcar.units import UnitError
 
 INVENTORY = """---
 all:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
+from slotcar.platforms.intent import intents_at
 from slotcar.platforms.juniper_junos.document import label_of
 from slotcar.platforms.netconf.tree import Node, parse
 from tests.unit.platforms.junos_tree import NETCONF, Candidate

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from slotcar.intent import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.platforms.intent import QosIntent
 from tests.unit.platforms.worlds import entry, intents, network
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent.model import Egress
+from slotcar.base.vocabulary import Scheduler, Service
+from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.linux_tc import numbers
 from slotcar.platforms.linux_tc.limits import LEAST_RATE_BPS
 from slotcar.platforms.linux_tc.objects import HtbClass
 from slotcar.platforms.linux_tc.queues import BURST_US, LEAST_BURST_BYTES, MICROSECOND_BITS, queues_of
-from slotcar.vocabulary import Scheduler, Service
 from tests.unit.platforms.test_linux_schedulers import chosen, egress, loads
 
 PREMIUM, ASSURED, BEST, QBSS = "10", "20", "30", "40"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
+from slotcar.platforms.intent import intents_at
 from slotcar.platforms.linux_tc.listing import queues_in, sections_in
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab"

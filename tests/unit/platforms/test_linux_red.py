@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent.egress import QUEUE_CEILING_BYTES, QUEUE_FLOOR_BYTES
+from slotcar.platforms.intent.egress import QUEUE_CEILING_BYTES, QUEUE_FLOOR_BYTES
 from slotcar.platforms.linux_tc.objects import AVERAGE_PACKET_BYTES, burst_packets
 from slotcar.platforms.linux_tc.queues import PROFILES, RED_PROFILE
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slotcar.intent.egress import QBSS_LEAST_PPM
-from slotcar.intent.model import Egress, Queue
+from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
+from slotcar.platforms.intent.egress import QBSS_LEAST_PPM
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.linux_tc import bands, numbers
 from slotcar.platforms.linux_tc.limits import LEAST_RATE_BPS, MOST_HFSC_BPS
 from slotcar.platforms.linux_tc.objects import HfscClass
 from slotcar.platforms.linux_tc.queues import MICROSECOND_BITS, queues_of, real_time_curve
-from slotcar.vocabulary import Scheduler, Service
 from tests.unit.platforms.tc_words import rate_text, time_text
 from tests.unit.platforms.worlds import entry, intents, network
 
@@ -183,7 +183,7 @@ def test_the_kernels_fraction_is_read_back_as_the_operators_number(denominator: 
 
 
 def egress(capacity_bps: int, premium: int, assured: int, shares: tuple[int, int, int]) -> Egress:
-    """The queues with these admitted, as `controller/slotcar/intent/egress.py` makes them; shares in ppm."""
+    """The queues with these admitted, as `controller/slotcar/platforms/intent/egress.py` makes them; shares in ppm."""
     premium_ppm, assured_ppm, qbss_ppm = shares
     left_bps = capacity_bps - premium - assured
     qbss_bps = min(-(-capacity_bps * max(QBSS_LEAST_PPM, qbss_ppm) // 1_000_000), left_bps)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.intent.model import QosIntent
+from slotcar.base.units import format_rate
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
 from slotcar.platforms.cisco_gsr.egress import mtu_bytes, weights_of
 from slotcar.platforms.cisco_gsr.limits import WEIGHT_BYTES
-from slotcar.units import format_rate
-from slotcar.vocabulary import Direction, Protocol, Service
+from slotcar.platforms.intent.model import QosIntent
 from slotcar_lab.ios.grammar import check
 from tests.unit.platforms import worlds
 from tests.unit.platforms.watching import between

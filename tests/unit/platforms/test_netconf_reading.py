@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
 from slotcar.platforms.cisco_iosxe_netconf.native import native_of
 from slotcar.platforms.cisco_iosxe_netconf.tree import parse
+from slotcar.platforms.intent import intents_at
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.modular_limits import LONGEST_NAME
 from slotcar.platforms.ios.reading import owned_in

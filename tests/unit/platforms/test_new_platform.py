@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slotcar import platforms, registry
+from slotcar import platforms
+from slotcar.base import registry
+from slotcar.base.problems import InvalidInput
+from slotcar.base.vocabulary import Marking
 from slotcar.network import load_network
 from slotcar.platforms import Configuration, Unrenderable, options, renderer_of, templates
 from slotcar.platforms.capability import Capability
-from slotcar.problems import InvalidInput
 from slotcar.views.configurations import configurations_at
-from slotcar.vocabulary import Marking
 from tests.support.networks import line_network
 from tests.support.rendering import all_away
 from tests.unit.platforms.worlds import START, entry, intents

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.registry import FOLDERS, facts_of
+from slotcar.base.registry import FOLDERS, facts_of
 
 PAGES = Path(__file__).parents[3] / "docs" / "reference" / "platforms"
 #: Refused all the same, and its page says why.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slotcar.intent.model import EdgeFlow, FlowMatch, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms.intent.model import EdgeFlow, FlowMatch, QosIntent
 from slotcar.platforms.ios.objects import PREFIX
 from slotcar.reservation.model import Endpoint, Reservation, constant_slots
 from tests.support.rendering import all_away

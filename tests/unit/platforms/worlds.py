@@ -10,14 +10,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from slotcar.intent import QosIntent, intents_at
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
+from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timebase import Window
 from slotcar.timeline import Active
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 START, END = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, tzinfo=UTC)

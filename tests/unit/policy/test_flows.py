@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.path.model import Path
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Service
+from slotcar.network.path.model import Path
 from slotcar.policy.errors import FlowTaken
 from slotcar.policy.flows import FlowClaim, check_flows
 from slotcar.reservation.model import Endpoint
-from slotcar.timebase import Window
-from slotcar.vocabulary import Direction, Service
 from tests.support.requests import T0, at, reservation
 
 PATH = Path("src", "dst", "10.0.0.2", "10.0.3.2", Service.IP_PREMIUM, (), ())

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.model import Admitted, Demand, covering
-from slotcar.flow_match import FlowMatch
-from slotcar.path.model import Path
+from slotcar.base.flow_match import FlowMatch
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
+from slotcar.network.path.model import Path
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change, volume_bits
 from slotcar.policy.endpoints import EndpointOwners
 from slotcar.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
@@ -20,8 +22,6 @@ from slotcar.policy.gate import Gate, needs_approval
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota, Usage, check_quota, usage_of
 from slotcar.reservation.model import BackgroundShare, Reservation, constant_slots
-from slotcar.timebase import Window
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.requests import T0, at, reservation, transfer
 
 PATH = Path("src", "dst", "10.0.0.2", "10.0.3.2", Service.IP_PREMIUM, (), ())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.planning.errors import NotPossible
-from slotcar.problems import InvalidInput
 from slotcar.recovery.history import Before, consequences, history_of, removal, taken_with
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import RESERVATIONS

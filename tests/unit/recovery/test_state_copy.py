@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.settings import Settings, load_settings
 from slotcar.recovery.state_copy import StateUnreadable, state_files
-from slotcar.settings import Settings, load_settings
 from tests.support.patience import wait_for
 
 LOOKS = 40

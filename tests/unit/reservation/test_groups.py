@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from slotcar.located_yaml import load
-from slotcar.problems import InvalidInput
+from slotcar.base.located_yaml import load
+from slotcar.base.problems import InvalidInput
+from slotcar.base.vocabulary import OnFailure
 from slotcar.reservation import json_schema, load_text
 from slotcar.reservation.loading import read_body
-from slotcar.vocabulary import OnFailure
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
 EXAMPLE = next(one for one in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL) if "# together.yml" in one)

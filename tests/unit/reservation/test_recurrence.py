@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from slotcar.base.timebase import iso
+from slotcar.base.units import UnitError
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand, left_out
 from slotcar.reservation.times import parse_zone
 from slotcar.reservation.wall_clock import Length
-from slotcar.timebase import iso
-from slotcar.units import UnitError
 
 HOUR = timedelta(hours=1)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from slotcar.located_yaml import load
-from slotcar.problems import InvalidInput
+from slotcar.base.located_yaml import load
+from slotcar.base.problems import InvalidInput
+from slotcar.base.vocabulary import Service
 from slotcar.reservation import json_schema, load_text
 from slotcar.reservation.model import BackgroundShare
-from slotcar.vocabulary import Service
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction, Service
 from slotcar.reservation.model import Reservation, Slot, constant_slots
 from slotcar.reservation.slots import SlotReader
-from slotcar.timebase import Window
-from slotcar.vocabulary import Direction, Service
 from tests.support.requests import at, reservation
 
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from slotcar.base.timebase import Window, from_us, iso, to_us
+from slotcar.base.units import UnitError, parse_calendar_duration
 from slotcar.reservation import parse_time
 from slotcar.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from slotcar.reservation.times import parse_zone, zone_name
-from slotcar.timebase import Window, from_us, iso, to_us
-from slotcar.units import UnitError, parse_calendar_duration
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)
 

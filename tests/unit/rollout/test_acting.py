@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.shipped import shipped
 from slotcar.network.model import Device
 from slotcar.rollout import staging
 from slotcar.rollout.agenda import agenda
@@ -16,7 +17,6 @@ from slotcar.rollout.ios.applets import applets
 from slotcar.rollout.model import NO_PROGRAM
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import _playbook
-from slotcar.shipped import shipped
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision, wanted
 

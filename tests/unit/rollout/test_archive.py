@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.platforms.linux_tc.running import QDISCS
 from slotcar.platforms.model import Configuration
-from slotcar.problems import InvalidInput
 from slotcar.rollout.archive import Archive, revision_id
 from slotcar.rollout.comparison import compare
 from slotcar.rollout.device_folder import DeviceFolder

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.timebase import EPOCH, Clocks
 from slotcar.platforms.model import Configuration
 from slotcar.rollout import play_clock
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import NO_PROGRAM, Failure, PushFailed, Reading, Superseded
 from slotcar.rollout.playbook import PlaybookResult, Playbooks
 from slotcar.rollout.pusher import Pusher
-from slotcar.timebase import EPOCH, Clocks
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from slotcar.private_files import close_to_others, make_private_folder
+from slotcar.base.private_files import close_to_others, make_private_folder
 from slotcar.rollout.archive import Archive
 from tests.support.networks import line_network
 

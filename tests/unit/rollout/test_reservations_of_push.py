@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from slotcar.base.timebase import iso
 from slotcar.rollout.model import ConfiguredReservation
 from slotcar.rollout.reservations_of_push import MOST_NAMED, reservations_of_push
-from slotcar.timebase import iso
 from tests.support.requests import T0
 
 MINUTE = timedelta(minutes=1)

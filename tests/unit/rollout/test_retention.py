@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.problems import InvalidInput
+from slotcar.base.problems import InvalidInput
 from slotcar.rollout.archive import Archive, revision_id
 from slotcar.rollout.device_folder import RESERVATIONS
 from slotcar.rollout.model import ConfiguredReservation, Revision

@@ -10,7 +10,7 @@ import yaml
 from jinja2 import StrictUndefined
 from jinja2.nativetypes import NativeEnvironment
 
-from slotcar.registry import FOLDERS, TransportKind, facts_of
+from slotcar.base.registry import FOLDERS, TransportKind, facts_of
 from slotcar.rollout.fanout import SERVED
 
 VARIABLES = yaml.safe_load(

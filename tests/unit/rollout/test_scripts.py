@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.timebase import clock_offset
 from slotcar.rollout import play_clock, staging
 from slotcar.rollout.agenda import agenda
 from slotcar.rollout.linux import scripts
@@ -16,7 +17,6 @@ from slotcar.rollout.linux.shell import ask
 from slotcar.rollout.linux.transport import clock
 from slotcar.rollout.model import NO_PROGRAM, Program, Restless, Revision
 from slotcar.rollout.transport import DeviceError
-from slotcar.timebase import clock_offset
 from tests.support.patience import wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.linux_router import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.network import reading
-from slotcar.problems import InvalidInput
 from tests.support import inventories
 
 

@@ -10,16 +10,16 @@ import pytest
 
 from slotcar.admission.rates import crossings
 from slotcar.admission.resources import capacities
+from slotcar.base.timebase import MICROSECOND, Window
+from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.ledger.model import Entry, EntryChange, State
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.reservation.model import BackgroundShare, Endpoint, Reservation, Slot
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at, boundaries
 from slotcar.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
-from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.requests import T0, at
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.ledger.model import Entry, State
-from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at, boundaries, next_boundary
 from tests.support.examples import examples
 from tests.support.requests import T0, at, reservation

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.network.model import Network
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import Window
 from slotcar.views.boundary import LONGEST_BODY, DiffGroup, Hunk, differences_at, groups_document, groups_of
 from slotcar.views.configurations import Differences
 from slotcar.views.device_states import DeviceState, known_states

@@ -9,8 +9,8 @@ import pytest
 from slotcar.admission import SlotTables, capacities
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId, sls_resource
+from slotcar.base.timebase import Window
 from slotcar.network.model import Network
-from slotcar.timebase import Window
 from slotcar.views.capacity import (
     Course,
     NoSuchResource,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import plan_offline
@@ -16,7 +17,6 @@ from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_lines import What, step_lines
 from slotcar.planning.source import read_source
 from slotcar.planning.step import PlanStep
-from slotcar.settings import Settings
 from slotcar.views.foreseen import foreseen_of_itself
 from slotcar.wiring import policy_of
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.registry import FOLDERS, facts_of
+from slotcar.base.vocabulary import Protocol, Service
 from slotcar.cli.plan_words import changes_of, folded
-from slotcar.intent import intents_at
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
+from slotcar.platforms.intent import intents_at
 from slotcar.platforms.linux_tc.queues import HEADROOM_PERCENT
-from slotcar.registry import FOLDERS, facts_of
 from slotcar.timeline import active_at
 from slotcar.views.bursts import burst_notes
 from slotcar.views.commands import Lapse, commands_of, lapses_in
 from slotcar.views.configurations import Differences, transitions
 from slotcar.views.numbers import _raised, burst_note, explain
-from slotcar.vocabulary import Protocol, Service
 from tests.golden.test_terminal import ENDS
 from tests.support.requests import T0, at, reservation
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Service
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import (
     ACTING,
@@ -23,9 +25,7 @@ from slotcar.ledger.slot_states import (
     whole,
 )
 from slotcar.network.model import InterfaceId
-from slotcar.path.model import Hop, Path
-from slotcar.timebase import Window
-from slotcar.vocabulary import Service
+from slotcar.network.path.model import Hop, Path
 from tests.support.requests import T0, at, reservation
 
 START, END = 10, 20

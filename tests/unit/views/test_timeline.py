@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.base.timebase import Window, iso
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.network.model import InterfaceId
-from slotcar.path.model import Hop, Path
-from slotcar.timebase import Window, iso
+from slotcar.network.path.model import Hop, Path
 from slotcar.views.phases import Phase, records_of
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from tests.support.requests import T0, at, reservation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.problems import InvalidInput
-from slotcar.settings import load_settings
+from slotcar.base.problems import InvalidInput
+from slotcar.base.settings import load_settings
 
 
 def test_nothing_is_watched_unless_it_is_set() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.registry import FOLDERS, OF_PLACES, Watch, facts_of
 from slotcar.network.model import Device
-from slotcar.registry import FOLDERS, OF_PLACES, Watch, facts_of
 from slotcar.watching.linux import LinuxSource
 from slotcar.watching.model import ChangeSource, Unwatched
 from slotcar.watching.netconf import NetconfSource

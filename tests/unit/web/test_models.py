@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base.problems import InvalidInput
+from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, Event, ProgressReport, State
 from slotcar.ledger.slot_states import SlotNow, SlotState
 from slotcar.network.model import Network
 from slotcar.policy.roles import Caller, Role
-from slotcar.problems import InvalidInput
 from slotcar.reservation.model import Slot
 from slotcar.reservation.need import VolumeByDeadline
-from slotcar.timebase import Window
 from slotcar.views.capacity import Course
 from slotcar.views.device_states import known_states
 from slotcar.web.boundaries.model import what_happens

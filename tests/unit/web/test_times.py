@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.timebase import from_us, to_us
-from slotcar.units import UnitError
+from slotcar.base.timebase import from_us, to_us
+from slotcar.base.units import UnitError
 from slotcar.web.times import Clock, echo
 
 SUMMER = Clock("Europe/Zurich", datetime(2027, 7, 1, 12, tzinfo=UTC))

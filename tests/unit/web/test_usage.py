@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from slotcar.timebase import Window
+from slotcar.base.timebase import Window
 from slotcar.views.usage import UsageRow
 from slotcar.web.usage import LISTED, greatest
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from slotcar import lengths
 from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.controller_models import DifferenceOfDeviceOut, HoldIn
 from slotcar.api.overview_models import HoldOut, HoldsOut
+from slotcar.base import lengths
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import Hold
 

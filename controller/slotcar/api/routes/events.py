@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from slotcar import lengths
 from slotcar.api.context import (
     LOCAL,
     Context,
@@ -26,9 +25,10 @@ from slotcar.api.context import (
 )
 from slotcar.api.models import EventsOut
 from slotcar.api.streaming import Framing, frame
+from slotcar.base import lengths
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.ledger.queries import EventFilter
 from slotcar.policy.roles import Caller
-from slotcar.problems import InvalidInput, Problem
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 

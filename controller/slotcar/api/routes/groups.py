@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from slotcar import lengths
 from slotcar.api.context import Context, MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.group_models import GroupOut, GroupSetIn, GroupsOut
 from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, Hold, parsed
+from slotcar.base import lengths
+from slotcar.base.units import parse_duration
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.source import members_of_groups
 from slotcar.policy.roles import Caller, owner_for
-from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
 
 router = APIRouter(prefix="/v1", tags=["groups"])

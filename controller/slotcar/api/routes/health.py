@@ -14,10 +14,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from slotcar.api.context import Context, KnownCaller, TheContext
 from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
+from slotcar.base.private_files import why_no_room
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.revisions import SchemaState
 from slotcar.policy.roles import may_overview
-from slotcar.private_files import why_no_room
 from slotcar.rollout.status import LoopStatus, devices_words
 from slotcar.watching.model import WatchState, WatchStatus, watch_words
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from slotcar.api.context import OwnerQuery, TheCaller, TheContext
 from slotcar.api.offer_models import CallerOut, EndpointsOut, LimitsOut, ServicesOut
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from slotcar.views.offers import services_document
 
 router = APIRouter(prefix="/v1", tags=["offers"])

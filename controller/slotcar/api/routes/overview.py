@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from slotcar import lengths
 from slotcar.api.context import Line, OwnerQuery, TheCaller, TheContext, Time
 from slotcar.api.overview_models import (
     BoundaryCountsOut,
@@ -18,9 +17,10 @@ from slotcar.api.overview_models import (
     TopologyOut,
     UsagesOut,
 )
+from slotcar.base import lengths
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import Window, iso
 from slotcar.overview import LOOK_AHEAD, Overview, ResourcePage
-from slotcar.problems import InvalidInput, Problem
-from slotcar.timebase import Window, iso
 from slotcar.views.boundary import groups_document
 from slotcar.views.capacity import MOST_STEPS, course_document
 from slotcar.views.device_states import states_document

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
-from slotcar import lengths
 from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.plan_models import AppliedOut, PlanOut
 from slotcar.api.plan_process import PlanRequest
+from slotcar.base import lengths
+from slotcar.base.names import Owner
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart, page_start
-from slotcar.reservation.model import Owner
 from slotcar.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["plans"])

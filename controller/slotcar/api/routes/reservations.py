@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from slotcar import lengths
 from slotcar.api.answers import written
 from slotcar.api.context import (
     Context,
@@ -35,16 +34,17 @@ from slotcar.api.models import (
     RatesIn,
     ReasonIn,
 )
+from slotcar.base import lengths
+from slotcar.base.problems import LINE_PATTERN, InvalidInput, Problem
+from slotcar.base.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.broker import Options
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EntryFilter
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
 from slotcar.policy.roles import Caller, owner_for
-from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
-from slotcar.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from slotcar import lengths
 from slotcar.api.context import Context, TheCaller, TheContext
 from slotcar.api.limits import json_only
 from slotcar.api.webhook_models import (
@@ -18,6 +17,7 @@ from slotcar.api.webhook_models import (
     WebhookOut,
     WebhooksOut,
 )
+from slotcar.base import lengths
 from slotcar.ledger.webhooks import Backlog
 from slotcar.notify.webhooks import Webhooks, letter_document, webhook_document
 

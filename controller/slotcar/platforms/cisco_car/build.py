@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent
+from slotcar.base.vocabulary import PRECEDENCE, Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.cisco_car.facts import CarOptions
 from slotcar.platforms.cisco_car.limits import CAR, RATE_OVER_BURST
 from slotcar.platforms.colours import serves
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import flow_numbers, list_of
 from slotcar.platforms.ios.objects import Interface, RateLimit, RateLimitList, TosWeight, named
@@ -16,7 +17,6 @@ from slotcar.platforms.ios.owned_places import owns_list
 from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import PRECEDENCE, Service
 
 #: What CAR polices when everything is to exceed: its least rate, and a full packet.
 NOTHING_BPS, NOTHING_BYTES = CAR.police_bps.floor, 1_500

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, StrictInt
 
+from slotcar.base.registry import Facts, TransportKind, Watch
+from slotcar.base.vocabulary import Marking, Service
 from slotcar.platforms.ios.facts import FlowLists
 from slotcar.platforms.ios.interface_names import full_name
-from slotcar.registry import Facts, TransportKind, Watch
-from slotcar.vocabulary import Marking, Service
 
 #: CAR's own lists by precedence (1 to 99), one for each of the eight.
 FIRST_PRECEDENCE_ACL, PRECEDENCE_ACLS = 60, 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_car.build import OWNS_PRECEDENCES, approximations, owned_of, policer
 from slotcar.platforms.cisco_car.change import change_lines
 from slotcar.platforms.cisco_car.running import owned_in
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import RateLimit
 from slotcar.platforms.ios.rate_limits import (

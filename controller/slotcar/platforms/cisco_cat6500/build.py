@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.cisco_cat6500 import limits
 from slotcar.platforms.cisco_cat6500.egress import queueing
@@ -13,6 +13,7 @@ from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
 from slotcar.platforms.cisco_cat6500.limits import port_type, where
 from slotcar.platforms.cisco_cat6500.marks import BY_DSCP, OWNS_MAPS, Marks, maps_for, marks_of
 from slotcar.platforms.colours import two_colours
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.ios import objects
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import list_of
@@ -34,7 +35,6 @@ from slotcar.platforms.ios.renderer import Built
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.platforms.strict_priority import without_ceiling
-from slotcar.vocabulary import Service
 
 REMARKED = "policed-dscp-transmit"
 _NAME = re.compile(r"^[A-Za-z0-9._-]+$")

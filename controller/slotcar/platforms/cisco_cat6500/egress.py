@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slotcar.intent.model import Egress
+from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.cisco_cat6500 import marks
 from slotcar.platforms.cisco_cat6500.limits import PortType, approximates, port_type, where
+from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.ios.objects import CosMap, Wrr, WrrQueue
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.weights import overestimated_ppm
-from slotcar.vocabulary import RESERVED_SERVICES, Service
 
 MILLION = 1_000_000
 #: The most that one queue can have, percent.

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 from pydantic import StrictBool
 
+from slotcar.base.registry import Facts, PlatformOptions, TransportKind, Watch
+from slotcar.base.vocabulary import Marking
 from slotcar.platforms.ios.interface_names import full_name
-from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch
-from slotcar.vocabulary import Marking
 
 
 class CatalystOptions(PlatformOptions):

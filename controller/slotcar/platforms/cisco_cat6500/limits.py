@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from slotcar.base.vocabulary import Protocol
 from slotcar.network.model import Device
 from slotcar.platforms.capability import Capability, Range, limit_words
 from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
 from slotcar.platforms.model import BeyondLimit, Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import Protocol
 
 SOURCE = "Catalyst 6500 IOS Configuration Guide 12.1E, chapter 31 (pp. 31-31, 31-46, 31-69); D7.3 §8.1.1, §8.2"
 #: CIR and PIR: 32 kb/s to 4 Gb/s (p. 31-46). The hardware knows multiples of a grain, which is 32768 up to 2**21 and

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, PRECEDENCE, Marking, Service
 from slotcar.network.model import Device
 from slotcar.platforms.options import marking_of
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, PRECEDENCE, Marking, Service
 
 #: What `SLOTCAR-OWNS` says of the switch's maps; of a port it says the name.
 OWNS_MAPS = "mls qos map"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from slotcar.base.texts import words_of
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_cat6500.limits import port_type
 from slotcar.platforms.cisco_cat6500.marks import OURS, OWNS_MAPS, Maps, default_of
@@ -22,7 +23,6 @@ from slotcar.platforms.ios.rate_limits import check_limits, limits_beside, limit
 from slotcar.platforms.ios.renderer import Noted
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
-from slotcar.texts import words_of
 
 QOS = "mls qos"
 _POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}[^ ]+) (.+)$")

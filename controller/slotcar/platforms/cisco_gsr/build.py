@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import PRECEDENCE, RESERVED_SERVICES, Service
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.egress import Outputs, cos_queue_groups, policies
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, Queueing
@@ -11,6 +11,7 @@ from slotcar.platforms.cisco_gsr.limits import (
     capability_of,
 )
 from slotcar.platforms.cisco_gsr.marks import AF, AF_IN, BEST_EFFORT, EF, IN, OUT, POINTS, PREMIUM
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import Ingress, check_names, flow_numbers, input_policy, list_of, with_policies
 from slotcar.platforms.ios.objects import (
@@ -27,7 +28,6 @@ from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.ios.renderer import Built
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import PRECEDENCE, RESERVED_SERVICES, Service
 
 
 def owned_of(intent: QosIntent, device: Device) -> Built:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slotcar.intent.model import Egress, Queue
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.cisco_gsr.limits import (
@@ -27,6 +27,7 @@ from slotcar.platforms.cisco_gsr.marks import (
     QBSS,
     SCAVENGER,
 )
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.ios.objects import (
     DEFAULT_CLASS,
     PREFIX,
@@ -41,7 +42,6 @@ from slotcar.platforms.ios.objects import (
 )
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import Service
 
 #: IOS's default MTU by kind of interface: what a queue may send in a round at least.
 MTU_BYTES, LARGE_MTU_BYTES = 1_500, 4_470

@@ -7,11 +7,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
+from slotcar.base.registry import Facts, TransportKind, Watch
+from slotcar.base.units import UnitError
+from slotcar.base.vocabulary import Marking
 from slotcar.platforms.ios.facts import FlowLists
 from slotcar.platforms.ios.interface_names import full_name
-from slotcar.registry import Facts, TransportKind, Watch
-from slotcar.units import UnitError
-from slotcar.vocabulary import Marking
 
 
 class Queueing(StrEnum):

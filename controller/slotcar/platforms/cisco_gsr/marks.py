@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from slotcar.base.vocabulary import PRECEDENCE, Service
 from slotcar.platforms.ios.objects import PREFIX
-from slotcar.vocabulary import PRECEDENCE, Service
 
 PREMIUM = PRECEDENCE[Service.IP_PREMIUM]
 SCAVENGER = PRECEDENCE[Service.QBSS]

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from slotcar.intent.model import QosIntent
+from slotcar.base.texts import words_of
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.build import owned_of, policer
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.colours import two_colours
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
@@ -29,7 +30,6 @@ from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.platforms.strict_priority import without_ceiling
-from slotcar.texts import words_of
 
 
 def _build(intent: QosIntent, device: Device) -> Built:

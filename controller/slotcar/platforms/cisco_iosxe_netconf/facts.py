@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import field_validator
 
+from slotcar.base.registry import Facts, TransportKind, Watch
+from slotcar.base.units import UnitError
+from slotcar.base.vocabulary import Marking
 from slotcar.platforms.ios.facts import ModularOptions
 from slotcar.platforms.ios.interface_names import full_name
-from slotcar.registry import Facts, TransportKind, Watch
-from slotcar.units import UnitError
-from slotcar.vocabulary import Marking
 
 
 class NetconfOptions(ModularOptions):

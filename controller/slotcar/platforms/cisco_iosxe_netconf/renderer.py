@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_iosxe_netconf.change import edit
 from slotcar.platforms.cisco_iosxe_netconf.native import native_of
@@ -27,6 +26,7 @@ from slotcar.platforms.cisco_iosxe_netconf.running import (
     question,
 )
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.ios.foreign import check_clear
 from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by

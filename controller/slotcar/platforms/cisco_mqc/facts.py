@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from slotcar.base.registry import Facts, RouterWithEventManager, TransportKind, Watch
+from slotcar.base.vocabulary import Marking
 from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, ModularOptions
 from slotcar.platforms.ios.interface_names import full_name
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
-from slotcar.vocabulary import Marking
 
 
 class MqcOptions(ModularOptions, RouterWithEventManager):

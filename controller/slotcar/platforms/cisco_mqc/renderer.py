@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
-from slotcar.registry import PlatformOptions, names_in
-from slotcar.units import UnitError, parse_rate_bps
+from slotcar.base.registry import PlatformOptions, names_in
+from slotcar.base.units import UnitError, parse_rate_bps
 
 ACTS_WITH = "eem"
 ACTS_WORDS = "cisco-mqc with `slotcar_options: {eem: true}`"

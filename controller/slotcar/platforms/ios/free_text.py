@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slotcar.texts import BLANKS, lines_of
+from slotcar.base.texts import BLANKS, lines_of
 
 #: Statements that have a delimiter, whatever it is, and a text.
 _DELIMITED = re.compile(

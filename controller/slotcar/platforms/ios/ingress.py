@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.capability import Capability
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import FLOW_ACLS
 from slotcar.platforms.ios.objects import (
@@ -23,7 +24,6 @@ from slotcar.platforms.ios.objects import (
 )
 from slotcar.platforms.ios.order import ranked
 from slotcar.platforms.model import Unrenderable
-from slotcar.vocabulary import Service
 
 LABEL_LETTERS = 80
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from slotcar.units import UnitError
+from slotcar.base.units import UnitError
 
 #: Types of interfaces (IOS and IOS-XE, "interface"). One that is not here is taken as it is written.
 TYPES = (

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
+from slotcar.base.units import format_rate
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import ModularOptions
 from slotcar.platforms.ios.ingress import Ingress, check_names, input_policy, list_of, with_policies
@@ -28,8 +30,6 @@ from slotcar.platforms.ios.objects import (
 from slotcar.platforms.ios.words import DSCP_NAMES
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.units import format_rate
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 
 GREEN, YELLOW, RED = (DSCP_NAMES[dscp] for dscp in ASSURED_DSCPS)
 PREMIUM, SCAVENGER, BEST_EFFORT = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from slotcar.base.texts import BLANKS, words_of
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.free_text import UnendedText
 from slotcar.platforms.ios.objects import (
@@ -35,7 +36,6 @@ from slotcar.platforms.ios.order import canonical
 from slotcar.platforms.ios.tree import Node, parse
 from slotcar.platforms.ios.words import PORTS, dscp_name
 from slotcar.platforms.model import Unreadable
-from slotcar.texts import BLANKS, words_of
 
 #: What a reading asks.
 SHOW = "show running-config"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.ios.configuration import Ios, ios_of
 from slotcar.platforms.ios.owned_places import OWNS, places_in, with_places
 from slotcar.platforms.ios.reading import SHOW, configuration_of

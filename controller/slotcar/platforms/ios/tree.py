@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from slotcar.base.texts import BLANKS, words_of
 from slotcar.platforms.ios.free_text import without_free_text
-from slotcar.texts import BLANKS, words_of
 
 
 @dataclass(slots=True)

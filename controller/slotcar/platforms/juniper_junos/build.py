@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.juniper_junos.document import document_of
 from slotcar.platforms.juniper_junos.egress import egress_of
 from slotcar.platforms.juniper_junos.ingress import ingress_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slotcar.intent.model import Egress, QosIntent, Queue
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, Service
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import Egress, QosIntent, Queue
 from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
 from slotcar.platforms.juniper_junos.facts import JunosOptions
 from slotcar.platforms.juniper_junos.ingress import checked_name
@@ -30,7 +31,6 @@ from slotcar.platforms.juniper_junos.objects import (
 )  # fmt: skip
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, Service
 
 #: Loss priorities of the colours of RFC 2698; Junos's policers set them so (Traffic Policers User Guide).
 LOSS_OF = dict(zip(ASSURED_DSCPS, ("low", "medium-high", "high"), strict=True))

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch, names_in
-from slotcar.units import UnitError
-from slotcar.vocabulary import Marking
+from slotcar.base.registry import Facts, PlatformOptions, TransportKind, Watch, names_in
+from slotcar.base.units import UnitError
+from slotcar.base.vocabulary import Marking
 
 #: Queues of Junos's own forwarding classes `best-effort` and `network-control`; the others are Slotcar's to choose from.
 RESERVED_QUEUES = (0, 3)

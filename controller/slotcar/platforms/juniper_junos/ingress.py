@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 from slotcar.network.model import Device, InterfaceId
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
 from slotcar.platforms.juniper_junos.facts import JunosOptions
 from slotcar.platforms.juniper_junos.limits import JUNOS, LONGEST_NAME
@@ -26,7 +27,6 @@ from slotcar.platforms.juniper_junos.objects import (
 )  # fmt: skip
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 
 #: Junos takes no burst of less than what the rate brings in this time (Traffic Policers User Guide: 5 ms are advised).
 BURST_US = 5_000

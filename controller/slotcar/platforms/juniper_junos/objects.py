@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from slotcar.flow_match import FlowMatch
+from slotcar.base.flow_match import FlowMatch
 
 #: Every name of Slotcar's begins with it; of a flow's policer and term, the flow's number follows.
 PREFIX = "SLOTCAR-"

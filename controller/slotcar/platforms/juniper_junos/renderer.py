@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import EdgeFlow, QosIntent
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.juniper_junos.build import wanted
 from slotcar.platforms.juniper_junos.change import edit
 from slotcar.platforms.juniper_junos.egress import shorter_queues

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from slotcar.registry import DeviceOptions, Facts, ShellNeeds, TransportKind
-from slotcar.vocabulary import Marking
+from slotcar.base.registry import DeviceOptions, Facts, ShellNeeds, TransportKind
+from slotcar.base.vocabulary import Marking
 
 _PARTS = ("systemd.sh", "binding.sh", "host.sh")
 

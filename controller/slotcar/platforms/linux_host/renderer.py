@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from slotcar.intent.model import EdgeFlow, QosIntent
+from slotcar.base.texts import lines_of
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.linux_host.facts import script
 from slotcar.platforms.linux_host.objects import HostObjects, change_lines, objects_of, read_lines
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
-from slotcar.texts import lines_of
 
 
 @cache

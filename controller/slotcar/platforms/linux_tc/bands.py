@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slotcar.intent.egress import QBSS_LEAST_PPM
-from slotcar.intent.model import Egress
+from slotcar.base.vocabulary import Service
 from slotcar.network.variables import format_share
+from slotcar.platforms.intent.egress import QBSS_LEAST_PPM
+from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.linux_tc.limits import ETS
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.weights import overestimated_ppm
-from slotcar.vocabulary import Service
 
 MILLION = 1_000_000
 #: The shortest round in which 1 %, QBSS's guarantee, is the least quantum: short, because a band waits for the others'.

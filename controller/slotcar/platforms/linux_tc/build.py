@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, Service
 from slotcar.network.model import Device, Interface, InterfaceId
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.linux_tc import numbers
 from slotcar.platforms.linux_tc.limits import LINUX
 from slotcar.platforms.linux_tc.marks import marked
@@ -27,7 +28,6 @@ from slotcar.platforms.linux_tc.objects import (
 )
 from slotcar.platforms.linux_tc.queues import MINORS, queues_of
 from slotcar.platforms.model import Approximation, Unrenderable
-from slotcar.vocabulary import ASSURED_DSCPS, DSCP, Service
 
 #: Flows: three preferences for each number of unbound ports, so that the most specific filter is asked first and each
 #: colour of a meter is followed by the next.

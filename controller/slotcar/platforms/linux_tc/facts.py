@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from slotcar.registry import Facts, PlatformOptions, ShellNeeds, TransportKind, Watch
-from slotcar.units import parse_rate_bps
-from slotcar.vocabulary import Marking, Scheduler
+from slotcar.base.registry import Facts, PlatformOptions, ShellNeeds, TransportKind, Watch
+from slotcar.base.units import parse_rate_bps
+from slotcar.base.vocabulary import Marking, Scheduler
 
 #: In how long a full burst of premium leaves, where the operator does not say: Park found 7 ms of jitter to hurt as
 #: 200 ms of delay do (EMERGE, second experiment, note 1), so a queue on the path must stay below that.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slotcar.base.vocabulary import Scheduler
 from slotcar.network.model import Device, Interface
 from slotcar.platforms.capability import Capability, Range
 from slotcar.platforms.linux_tc.facts import LinuxOptions
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import Scheduler
 
 #: The least rate of a standing class, bit/s: one full packet in about 1.5 s, so practically nothing.
 LEAST_RATE_BPS = 8_000

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 
 #: iproute2 6.1 forgets the quotes here.
 _BARE_DEFAULT = re.compile(r'"options":\{default (?:0x)?([0-9a-f]+) *\}')

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from slotcar.base.vocabulary import CODE_POINTS, Marking, Service
 from slotcar.network.model import Device
 from slotcar.platforms.linux_tc.objects import Action, Filter, Key, Mark, TcObject, code_point
 from slotcar.platforms.options import marking_of
-from slotcar.vocabulary import CODE_POINTS, Marking, Service
 
 PRECEDENCE_BITS = "0xe0"
 #: DSCP to the code point of the same service by precedence; an assured rate's yellow and red become one.

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
+from slotcar.base.texts import BLANKS
 from slotcar.platforms.linux_tc.objects import KEY_NAMES, Filter, Tc
 from slotcar.platforms.model import Hindrance
-from slotcar.texts import BLANKS
 
 _HEAD = re.compile(
     r"^filter protocol (?P<protocol>\S+) pref (?P<preference>\d+) (?P<kind>\S+) (?:chain (?P<chain>\d+) )?"

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from slotcar.intent.model import Egress, Queue
+from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network.model import Device, Interface, InterfaceId
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.linux_tc import bands, numbers
 from slotcar.platforms.linux_tc.facts import LinuxOptions
 from slotcar.platforms.linux_tc.limits import (
@@ -37,7 +38,6 @@ from slotcar.platforms.linux_tc.objects import (
 )
 from slotcar.platforms.model import Approximation
 from slotcar.platforms.options import options_of
-from slotcar.vocabulary import Scheduler, Service
 
 _CLASSES = {Service.IP_PREMIUM: "10", Service.ASSURED_RATE: "20", Service.BEST_EFFORT: "30", Service.QBSS: "40"}
 _BANDS = {Service.IP_PREMIUM: "1", Service.ASSURED_RATE: "2", Service.BEST_EFFORT: "3", Service.QBSS: "4"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from slotcar.intent.model import EdgeFlow, QosIntent
+from slotcar.base.vocabulary import Marking
 from slotcar.network.model import Device
 from slotcar.platforms.colours import two_colours
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.linux_tc.build import objects_of, policer
 from slotcar.platforms.linux_tc.change import change_lines
 from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, HfscRoot, Root, Tc
@@ -16,7 +17,6 @@ from slotcar.platforms.linux_tc.running import CLSACT_NOTE, QDISCS, classes_and_
 from slotcar.platforms.linux_tc.stored import read_lines
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
 from slotcar.platforms.options import marking_of
-from slotcar.vocabulary import Marking
 
 
 class LinuxTc:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from slotcar.base.texts import BLANKS, lines_of
 from slotcar.network.model import Device
 from slotcar.platforms.linux_tc import numbers
 from slotcar.platforms.linux_tc.facts import MARK_DENOMINATOR
@@ -42,7 +43,6 @@ from slotcar.platforms.linux_tc.objects import (
 )
 from slotcar.platforms.linux_tc.others import note_of
 from slotcar.platforms.model import Unreadable
-from slotcar.texts import BLANKS, lines_of
 
 QDISCS = "tc -j -d qdisc show"
 #: The note of a clsact that nothing of Slotcar's stands beside.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slotcar.registry import DeviceOptions, Facts, TransportKind
-from slotcar.vocabulary import Marking
+from slotcar.base.registry import DeviceOptions, Facts, TransportKind
+from slotcar.base.vocabulary import Marking
 
 FACTS = Facts(
     transport=TransportKind.CALL_OUTS,

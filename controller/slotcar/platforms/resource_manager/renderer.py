@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotcar.intent.model import EdgeFlow, QosIntent
+from slotcar.base.texts import lines_of
 from slotcar.network.model import Device
 from slotcar.platforms.allocations import Allocations, change_lines, read_allocations
+from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, Unrenderable
-from slotcar.texts import lines_of
 
 #: What a reading asks: every manager of the place what it has.
 READ = "read"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from slotcar.base.registry import FOLDERS, TransportKind, facts_of
 from slotcar.managers import Place
-from slotcar.registry import FOLDERS, TransportKind, facts_of
 from slotcar.rollout.call_outs import CallOutTransport, with_call_outs
 from slotcar.rollout.fanout.login import Login, reached_by
 from slotcar.rollout.fanout.running import Job

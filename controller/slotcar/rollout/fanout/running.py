@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 from slotcar.rollout import steps
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.steps import Answers, Outcome, Prepared, PushStep

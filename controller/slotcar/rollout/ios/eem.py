@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from slotcar.base.registry import facts_of
 from slotcar.network.model import Device
-from slotcar.registry import facts_of
 from slotcar.rollout.device_folder import DeviceFolder, step_file
 from slotcar.rollout.ios.applets import PREFIX, Applet, applets
 from slotcar.rollout.model import NO_PROGRAM, Step

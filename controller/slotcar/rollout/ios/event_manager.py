@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from slotcar.base.texts import lines_of
 from slotcar.rollout.device_folder import (
     AFTER,
     APPLY,
@@ -24,7 +25,6 @@ from slotcar.rollout.ios.files import Files, text_of
 from slotcar.rollout.model import NO_PROGRAM, STALE
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.transport import DeviceError
-from slotcar.texts import lines_of
 
 #: What is due already is done at once, step after step.
 SOON_S = 1.0

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from slotcar.base.texts import BLANKS, lines_of
 from slotcar.rollout.ios.command_line import REFUSED, CommandLine
 from slotcar.rollout.transport import DeviceError
-from slotcar.texts import BLANKS, lines_of
 
 _LISTED = re.compile(r"([^ \t]+)[ \t]*$")
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from slotcar.base.texts import lines_of
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.host_keys import host_key_words
 from slotcar.rollout.transport import DeviceError, Transport, Unreachable
-from slotcar.texts import lines_of
 
 #: A session that waits for its instant is kept open, and a connection that nothing comes back on ends.
 KEEPALIVE_S = 5

@@ -6,8 +6,8 @@ import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
+from slotcar.base.registry import facts_of
 from slotcar.network.model import Device
-from slotcar.registry import facts_of
 from slotcar.rollout.agenda import agenda
 from slotcar.rollout.device_folder import APPLY, UNDO, revision_name, text_of
 from slotcar.rollout.model import DeviceRevision, Revision

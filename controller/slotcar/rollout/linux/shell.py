@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from slotcar.base.texts import lines_of
 from slotcar.rollout.transport import DeviceError
-from slotcar.texts import lines_of
 
 _MARK = "--slotcar"
 

@@ -21,11 +21,11 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
     TransportError,
 )
 
+from slotcar.base.texts import lines_of
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.host_keys import host_key_words
 from slotcar.rollout.netconf.login import NetconfError
 from slotcar.rollout.transport import Unreachable
-from slotcar.texts import lines_of
 
 #: How long ncclient's thread looks for an answer before it looks for a request; its own 0.1 s delays every request.
 ncclient.transport.session.TICK = 0.002

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from zoneinfo import available_timezones
 
-from slotcar.problems import InvalidInput, Problem
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.units import UnitError
 from slotcar.reservation.times import parse_zone
-from slotcar.units import UnitError
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from slotcar.base.timebase import iso
 from slotcar.overview import BoundaryView
-from slotcar.timebase import iso
 from slotcar.views.boundary import LONGEST_BODY, DiffGroup
 from slotcar.views.phases import Phase
 from slotcar.web.words import PHASES, StateMark

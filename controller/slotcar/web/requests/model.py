@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import iso
+from slotcar.base.units import UnitError, format_rate
 from slotcar.planning.enquiry import EnquiryAnswer
-from slotcar.problems import InvalidInput, Problem
-from slotcar.timebase import iso
-from slotcar.units import UnitError, format_rate
 from slotcar.web.times import Clock
 
 #: The form's fields, as a reservation file calls them, and what each begins with.

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.broker import Options
 from slotcar.ledger.model import State
 from slotcar.policy import roles
 from slotcar.reservation import from_mapping
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
 from slotcar.web.serving import WebPage
 from slotcar.web.times import echo

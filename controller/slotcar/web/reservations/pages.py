@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.api.context import label_of
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.units import UnitError, parse_duration
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.ledger.queries import EntryFilter, EventFilter
-from slotcar.problems import InvalidInput, Problem
-from slotcar.units import UnitError, parse_duration
 from slotcar.web.reservations.model import (
     SLOTS_LISTED,
     amount_words,

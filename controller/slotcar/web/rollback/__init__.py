@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.policy import roles
-from slotcar.problems import InvalidInput, Problem
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from slotcar.auth.sessions import USUAL_ZONE
+from slotcar.base.units import UnitError
 from slotcar.reservation.times import parse_zone
-from slotcar.units import UnitError
 from slotcar.web.serving import SIGN_IN, WebPage
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from slotcar.problems import InvalidInput, Problem
-from slotcar.timebase import Window
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.timebase import Window
 from slotcar.views.usage import UsageRow, UsageTable, month_at
 from slotcar.web.links.pages import window_of
 from slotcar.web.serving import WebPage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from slotcar.vocabulary import Shape
+from slotcar.base.vocabulary import Shape
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.nict_share.model import (

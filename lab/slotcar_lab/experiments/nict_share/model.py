@@ -18,8 +18,8 @@ from slotcar.admission.model import TransferRefused
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Crossing, Profile, clipped, microbits, profile_demands
 from slotcar.admission.resource_id import ResourceId, managed_resource
 from slotcar.admission.tables import SlotTables
-from slotcar.timebase import Window, from_us, to_us
-from slotcar.vocabulary import Shape
+from slotcar.base.timebase import Window, from_us, to_us
+from slotcar.base.vocabulary import Shape
 
 LINE_BPS = 1_000_000_000
 LINE: ResourceId = managed_resource("line", "reference")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 from slotcar_lab.ios import difference
 from slotcar_lab.ios.commands.files import text_of
 from slotcar_lab.ios.commands.registry import command

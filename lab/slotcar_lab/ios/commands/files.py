@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 from slotcar_lab.ios.commands.registry import command
 from slotcar_lab.ios.flash import BYTES, NULL, RUNNING, STARTUP, FlashFull, NoSuchFile, kind_of
 from slotcar_lab.ios.machine import Machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from slotcar.texts import lines_of
+from slotcar.base.texts import lines_of
 from slotcar_lab.ios.grammar.table import TOP, ParsedLine, Refusal, Rule, load
 
 

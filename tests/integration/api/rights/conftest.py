@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from slotcar.auth.tokens import create_token
+from slotcar.base.settings import Settings
 from slotcar.ledger import open_ledger
 from slotcar.network.model import Network
 from slotcar.policy.roles import Role
-from slotcar.settings import Settings
 from tests.integration.api.conftest import (
     GARNET,
     Body,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import httpx
 
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from tests.integration.api.conftest import START, Body, body
 from tests.integration.api.rights.conftest import World, approved
 from tests.integration.api.test_streaming import stream

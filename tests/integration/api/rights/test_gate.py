@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.timebase import iso
+from slotcar.base.timebase import iso
 from tests.integration.api.conftest import (
     START,
     Body,

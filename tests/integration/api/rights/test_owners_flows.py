@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import iso
 from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.policy.errors import EndpointNotAllowed
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
-from slotcar.settings import Settings
-from slotcar.timebase import iso
 from tests.integration.api.conftest import (
     GARNET,
     START,

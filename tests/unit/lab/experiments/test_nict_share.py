@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.timebase import Window, to_us
+from slotcar.base.timebase import Window, to_us
 from slotcar_lab.experiments import nict_share
 from slotcar_lab.experiments.model import Verdict
 from slotcar_lab.experiments.nict_share import LATEST, ONE, ONE_TCP, STEADY, TWO, load_of, model

@@ -13,12 +13,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from slotcar.files import read_regular_file
-from slotcar.located_yaml import parse_json
-from slotcar.problems import InvalidInput, Problem, SlotcarError
-from slotcar.reservation.model import Owner
-from slotcar.shipped import shipped
-from slotcar.units import parse_duration, parse_rate_bps, parse_size_bytes
+from slotcar.base.files import read_regular_file
+from slotcar.base.located_yaml import parse_json
+from slotcar.base.names import Owner
+from slotcar.base.problems import InvalidInput, Problem, SlotcarError
+from slotcar.base.shipped import shipped
+from slotcar.base.units import parse_duration, parse_rate_bps, parse_size_bytes
 
 PREFIX = "SLOTCAR_"
 #: No password is longer; what is named by mistake is not read whole.

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slotcar.intent.model import ActiveReservation, AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
+from slotcar.platforms.intent.model import (
+    ActiveReservation,
+    AggregatePolicer,
+    EdgeFlow,
+    Egress,
+    FlowMatch,
+    QosIntent,
+    Queue,
+)
 
 if TYPE_CHECKING:
-    from slotcar.intent.build import intents_at as intents_at
+    from slotcar.platforms.intent.build import intents_at as intents_at
 
 __all__ = [
     "ActiveReservation",
@@ -25,6 +33,6 @@ def __getattr__(name: str) -> Any:
     """Loads what builds intents only for who builds them: Ansible's plugins read and compare configurations."""
     if name != "intents_at":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from slotcar.intent.build import intents_at
+    from slotcar.platforms.intent.build import intents_at
 
     return intents_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slotcar.vocabulary import Protocol
+from slotcar.base.vocabulary import Protocol
 
 
 @dataclass(frozen=True, slots=True, order=True)

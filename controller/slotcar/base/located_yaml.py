@@ -16,9 +16,9 @@ from typing import Any
 
 import yaml
 
-from slotcar.files import read_regular_file
-from slotcar.problems import InvalidInput, Problem
-from slotcar.texts import lines_of
+from slotcar.base.files import read_regular_file
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.texts import lines_of
 
 MAX_CHARACTERS = 20_000_000
 MAX_DEPTH = 40

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

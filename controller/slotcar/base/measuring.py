@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from slotcar.problems import SlotcarError
+from slotcar.base.problems import SlotcarError
 
 #: Of one request; O_DIRECT wants it aligned, which memory of the kernel's is.
 BLOCK_BYTES = 1 << 20

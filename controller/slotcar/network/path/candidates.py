@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from slotcar.base.vocabulary import Direction
 from slotcar.network.model import Network
-from slotcar.path.errors import NoPath
-from slotcar.path.finding import End, ends_of, path_along
-from slotcar.path.model import Path
-from slotcar.path.topology import Topology, topology_of
+from slotcar.network.path.errors import NoPath
+from slotcar.network.path.finding import End, ends_of, path_along
+from slotcar.network.path.model import Path
+from slotcar.network.path.topology import Topology, topology_of
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import Direction
 
 #: So many ways are looked at: most of a large mesh's differ in routers that do not matter.
 MOST_LOOKED_AT = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import InterfaceId
-from slotcar.vocabulary import Service
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
-from slotcar.problems import printable
+from slotcar.base.problems import printable
 
 #: Kinds of messages that are remembered; with more, all are forgotten and begin anew.
 MOST_KINDS = 1_000

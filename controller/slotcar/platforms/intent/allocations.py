@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar.intent.model import ActiveReservation
 from slotcar.managers import Allocation, manager_of, request_of
+from slotcar.platforms.intent.model import ActiveReservation
 
 
 def allocations_of(active: Iterable[ActiveReservation]) -> dict[str, list[Allocation]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from slotcar.intent.allocations import allocations_of
-from slotcar.intent.egress import Load, egress_of, load_of
-from slotcar.intent.flows import flows_of, without_twins
-from slotcar.intent.model import ActiveReservation, AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.model import Device, Interface, InterfaceId, Network
-from slotcar.vocabulary import InterfaceRole
+from slotcar.platforms.intent.allocations import allocations_of
+from slotcar.platforms.intent.egress import Load, egress_of, load_of
+from slotcar.platforms.intent.flows import flows_of, without_twins
+from slotcar.platforms.intent.model import ActiveReservation, AggregatePolicer, EdgeFlow, QosIntent
 
 
 def intents_at(

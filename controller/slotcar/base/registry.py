@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, create_model
 
-from slotcar.vocabulary import Marking, Scheduler, Service
+from slotcar.base.vocabulary import Marking, Scheduler, Service
 
 #: By the name that `slotcar_platform` gives it, the package of each platform: `facts.FACTS` and `renderer.RENDERER` in it.
 FOLDERS: dict[str, str] = {

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
-from slotcar.intent.flows import Policed, committed, first_ingress
-from slotcar.intent.model import ActiveReservation, Egress, Queue
+from slotcar.base.vocabulary import Service
 from slotcar.ledger.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
-from slotcar.path.model import Path
-from slotcar.vocabulary import Service
+from slotcar.network.path.model import Path
+from slotcar.platforms.intent.flows import Policed, committed, first_ingress
+from slotcar.platforms.intent.model import ActiveReservation, Egress, Queue
 
 MILLION = 1_000_000
 #: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".

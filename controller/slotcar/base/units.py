@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from fractions import Fraction
 
-from slotcar import lengths
-from slotcar.problems import shortened
+from slotcar.base import lengths
+from slotcar.base.problems import shortened
 
 #: Above any link there is, and below PostgreSQL's bigint in bytes, bits and their products with a thousand: thousands of
 #: such rates at once still fit 64 bits, so that the slot tables' sums need no check.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 
-from slotcar.flow_match import FlowMatch as FlowMatch
+from slotcar.base.flow_match import FlowMatch as FlowMatch
+from slotcar.base.vocabulary import Service
 from slotcar.managers import Allocation
 from slotcar.network.model import InterfaceId
-from slotcar.vocabulary import Service
 
 if typing.TYPE_CHECKING:
     from slotcar.ledger.model import Entry

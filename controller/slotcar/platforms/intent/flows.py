@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
-from slotcar import vocabulary
 from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
-from slotcar.intent.model import EdgeFlow, FlowMatch
+from slotcar.base import vocabulary
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Device, InterfaceId, Network
-from slotcar.path.flow import flow_match
-from slotcar.path.model import Path
+from slotcar.network.path.flow import flow_match
+from slotcar.network.path.model import Path
+from slotcar.platforms.intent.model import EdgeFlow, FlowMatch
 from slotcar.reservation.model import Slot
-from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
 #: beyond (RFC 2698). Nothing is promised for it, so admission does not count it.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slotcar.flow_match import FlowMatch, pair_of
-from slotcar.path.model import Path
+from slotcar.base.flow_match import FlowMatch, pair_of
+from slotcar.base.vocabulary import Direction
+from slotcar.network.path.model import Path
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import Direction
 
 
 def flow_matches(reservation: Reservation, paths: Sequence[Path]) -> tuple[FlowMatch, ...]:

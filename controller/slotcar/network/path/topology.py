@@ -8,8 +8,8 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
 from typing import Any
 
+from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.model import InterfaceId, Network, Sls
-from slotcar.vocabulary import InterfaceRole
 
 #: One step: what sending out costs, the router that it leads to, and the interfaces that it leaves and enters.
 Step = tuple[int, str, InterfaceId, InterfaceId]

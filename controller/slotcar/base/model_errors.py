@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from slotcar.units import UnitError
+from slotcar.base.units import UnitError
 
 #: The keys around a value, and its own.
 Key = tuple[str, ...]

@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from ipaddress import IPv4Address
 from itertools import pairwise
 
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.network.model import InterfaceId, Network, Sls
-from slotcar.path.errors import NoPath
-from slotcar.path.model import Hop, Path
-from slotcar.path.topology import Step, Topology, topology_of
+from slotcar.network.path.errors import NoPath
+from slotcar.network.path.model import Hop, Path
+from slotcar.network.path.topology import Step, Topology, topology_of
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.vocabulary import RESERVED_SERVICES, Direction
 
 #: More names than this in one sentence hide what it says.
 NAMES_SHOWN = 6

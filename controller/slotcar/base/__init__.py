@@ -1,0 +1,1 @@
+"""What every room uses: problems, instants, units, words of the trade, files, settings, and which platforms there are."""
