@@ -24,6 +24,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from slotcar.base.settings import Settings
 from slotcar.network import load_network
 from tests.integration.api.conftest import GARNET
 from tests.samples.of_60bbf796.views import COMMANDS, MORNING, rollbacks
@@ -82,5 +83,7 @@ def test_all_views_are_what_they_were(older: Cli, tmp_path: Path) -> None:
 
 def test_rollbacks_would_do_what_they_would_have_done(state: Path) -> None:
     now = datetime.fromisoformat(MORNING).replace(hour=9, minute=5)
-    previews = json.loads(json.dumps(rollbacks(state, GARNET, load_network(GARNET, None), now)))
+    previews = json.loads(
+        json.dumps(rollbacks(Settings(state_dir=state, inventory=GARNET), load_network(GARNET, None), now))
+    )
     assert dict(differences(VIEWS["rollbacks"], previews, "")) == SINCE["rollbacks"]

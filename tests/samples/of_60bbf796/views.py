@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from slotcar.base.settings import Settings
 from slotcar.network.model import Network
 from slotcar.platforms.model import Configuration
 from slotcar.recovery.rollback import Goal, plan_rollback, revisions_document
@@ -63,9 +61,9 @@ class AsLastPushed(Pusher):
         return Configuration(name, self.devices[name].platform)
 
 
-def rollbacks(state_dir: Path, inventory: Path, network: Network, now: datetime) -> dict[str, Any]:
-    """What each of the goals would change, in the words of a preview."""
-    pusher = pusher_for(network, Settings(state_dir=state_dir, inventory=inventory), None)
+def rollbacks(settings: Any, network: Network, now: datetime) -> dict[str, Any]:
+    """What each of the goals would change, in the words of a preview. `settings`: of that commit, or of today."""
+    pusher = pusher_for(network, settings, None)
     pusher = AsLastPushed(pusher.playbooks, pusher.archive, pusher.devices, pusher.record)
     first = pusher.archive.revisions()[0]
     previews = {}
