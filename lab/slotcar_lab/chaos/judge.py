@@ -81,6 +81,14 @@ def was_active(slot: Slot, samples: Iterable[Sample], routers: Iterable[str]) ->
     return set(routers) <= {sample.router for sample in samples if slot.port in sample.ports}
 
 
+def quiet_since(slots: Sequence[Slot], now_s: float, since_s: float) -> float | None:
+    """From which instant on, `since_s` at the earliest, a reading tells that nothing of these slots is left; None where
+    one is to come or open."""
+    if any(slot.end_s > now_s and slot.cancelled_s is None for slot in slots):
+        return None
+    return max([since_s, *(slot.end_s for slot in slots if slot.end_s <= now_s)])
+
+
 class Cause(StrEnum):
     """Why a controller ended."""
 

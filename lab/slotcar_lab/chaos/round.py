@@ -13,7 +13,7 @@ from typing import Any
 from slotcar.ledger.model import State
 from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
 from slotcar_lab.chaos.faces import EVERY_S, FaceWatch, judge_faces
-from slotcar_lab.chaos.judge import Slot, judge, was_active
+from slotcar_lab.chaos.judge import Slot, judge, quiet_since, was_active
 from slotcar_lab.chaos.script import Action
 from slotcar_lab.chaos.stage import EDGES, NAMES, PLACED_S, Done, Stage
 from slotcar_lab.chaos.watch import Watch
@@ -175,7 +175,8 @@ def _act(stage: Stage, action: Action, teller: _Teller) -> None:
 def _wait_quiet(stage: Stage, faces: FaceWatch) -> str:
     """Waits until nothing of the round is to come and all devices have what is wanted; says why where that does not come.
 
-    The leader says so by readings from now on: it does not know at once that a router restarted.
+    The leader says so by readings from now on, and since the last slot's end: it does not know at once that a router
+    restarted, or that it ended a slot by itself.
     """
     timing = stage.timing
     since_s = timing.now()
@@ -184,12 +185,12 @@ def _wait_quiet(stage: Stage, faces: FaceWatch) -> str:
     while timing.instant < deadline:
         _pass_until(stage, timing.instant + EVERY_S, faces)
         try:
-            now = timing.now()
-            if any(slot.end_s > now and slot.cancelled_s is None for slot in map(_slot, stage.ledger())):
+            quiet_s = quiet_since(list(map(_slot, stage.ledger())), timing.now(), since_s)
+            if quiet_s is None:
                 continue
             leader = stage.leader()
             last = str(stage.controllers[leader].get("/readyz")["checks"]) if leader else "nobody leads"
-            if leader and stage.controllers[leader].settled(since_s):
+            if leader and stage.controllers[leader].settled(quiet_s):
                 return ""
         except LabError as error:
             last = str(error)
