@@ -333,7 +333,7 @@ def test_of_several_seeds_those_that_failed_and_those_that_were_not_played_are_t
 
 
 def test_a_reading_before_the_last_slot_s_end_does_not_tell_that_it_is_gone() -> None:
-    """Routers that act by themselves have what is wanted by a reading from before, and still the slot (seed 4545, round 1)."""
+    """Routers that act by themselves have what is wanted by a reading from before, and the slot (seed 4545, round 1)."""
     cancelled = Slot("r0-1", 6001, 100.0, 500.0, cancelled_s=150.0)
     assert quiet_since([SLOT], 199.0, 90.0) is None
     assert quiet_since([SLOT, cancelled], 201.0, 90.0) == 200.0
