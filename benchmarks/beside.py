@@ -19,12 +19,12 @@ HERE = Path(__file__).resolve().parents[1]
 LOWER_IS_BETTER = {"s": True, "ms": True, "us": True, "MiB": True, "1/s": False}
 
 
-def measure(names: Sequence[str], other: Path, number: int, quick: bool, say: Say) -> Iterator[Figure]:
+def measure(names: Sequence[str], other: Path, turn_count: int, quick: bool, say: Say) -> Iterator[Figure]:
     """Figures of `names` in this checkout, each with the other one's as its peer.
 
     Args:
         other: a checkout of this repository with an environment of its own, in `.venv` (`tools/setup.sh dev`).
-        number: of turns.
+        turn_count: so often each checkout runs each benchmark.
 
     Raises:
         SystemExit: there is no such checkout, or a benchmark failed; the message says which and how.
@@ -36,9 +36,9 @@ def measure(names: Sequence[str], other: Path, number: int, quick: bool, say: Sa
     peer = f"commit {commit_of(other)}"
     for name in names:
         turns: dict[Path, list[dict[str, tuple[float, str]]]] = defaultdict(list)
-        for turn in range(number):
+        for turn in range(turn_count):
             for checkout in (other, HERE) if turn % 2 == 0 else (HERE, other):
-                say(f"{name}, turn {turn + 1} of {number}, {peer if checkout == other else 'this checkout'}")
+                say(f"{name}, turn {turn + 1} of {turn_count}, {peer if checkout == other else 'this checkout'}")
                 turns[checkout].append(_figures(checkout, name, quick))
         own, beside = _best(turns[HERE]), _best(turns[other])
         for figure, (value, unit) in own.items():
