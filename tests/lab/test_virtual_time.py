@@ -23,6 +23,8 @@ LINE_BPS, PREMIUM_BPS, LOAD_BPS = 12_000_000, 3_700_000, 15_000_000
 #: With their headers both flows' packets have 1,000 bytes.
 PAYLOAD_BYTES = 958
 DURATION_S = 4.0
+#: One packet's time on the line. Twenty runs differed by a tenth of it: where a packet meets the one on the line.
+PACKET_MS = 8_000_000 / LINE_BPS
 #: Ends of flows and captures begin in less, of the guest's time.
 LEAD_S = 3.0
 #: Strict priority for port 5001, behind a line of `LINE_BPS`.
@@ -44,8 +46,11 @@ class Figures(NamedTuple):
     greatest_ms: float
 
     def agrees(self, other: Figures) -> bool:
-        """Whether both are the same as a report prints them: each packet, and tenths of a millisecond."""
-        return self.received == other.received and other == pytest.approx(self, abs=0.1)
+        """Whether they differ by no more than what a sender hands over at a time, and a packet's time on the line."""
+        return (
+            abs(other.received - self.received) <= traffic.TOGETHER
+            and tuple(other)[1:] == pytest.approx(tuple(self)[1:], abs=PACKET_MS)
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +106,9 @@ def test_a_trial_gives_the_same_figures_also_beside_other_work(router: Lab) -> N
     alone = trial(router)
     with machine_busy():
         beside = trial(router)
-    assert all(alone[port].agrees(beside[port]) for port in alone), (alone, beside)
+    assert all(alone[port].agrees(beside[port]) for port in alone), f"alone {alone}, beside other work {beside}"
     premium, load = alone[5001], alone[5002]
-    assert premium.received >= PREMIUM_BPS / 8_000 * DURATION_S - 8  # the sender hands over eight at a time
+    assert premium.received >= PREMIUM_BPS / 8_000 * DURATION_S - traffic.TOGETHER
     assert premium.greatest_ms < 2.0
     assert load.received / DURATION_S == pytest.approx((LINE_BPS - PREMIUM_BPS) / 8_000, rel=0.02)
     assert load.p95_ms == pytest.approx(60_000 * 8 / (LINE_BPS - PREMIUM_BPS) * 1_000, rel=0.05)
