@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 import socket
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 LOOPBACK = "127.0.0.1"
 #: Below those that Linux gives to connections (from 32768 on): none of them takes one before its server does.
 PORTS = range(20_000, 32_000)
 #: The marks of this process' ports, until it ends.
-_MARKS: list[socket.socket] = []
+_MARKS = ExitStack()
+atexit.register(_MARKS.close)
 
 
 def free_port() -> int:
@@ -30,7 +32,7 @@ def _mark(port: int) -> bool:
     except OSError:
         mark.close()
         return False
-    _MARKS.append(mark)
+    _MARKS.enter_context(mark)
     return True
 
 
