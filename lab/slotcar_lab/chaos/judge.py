@@ -119,7 +119,7 @@ class End:
 
 
 #: A supervisor takes these for a stop that went well (systemd.service(5), `SuccessExitStatus=`).
-STOPPED_WELL = (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+STOPPED_WELL = (0, 128 + signal.SIGTERM)
 
 
 def judge_end(end: End) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from slotcar.api.serving import serve
 from slotcar.base.settings import load_settings
+from slotcar.base.stopping import PROCESS
 from slotcar.base.timebase import Clocks
 from slotcar.web.app import create_app
 from slotcar_lab.clocks import read_time
@@ -27,6 +28,7 @@ def clocks(time_file: Path, idle_folder: Path) -> Clocks:
 
 
 def main(arguments: Sequence[str]) -> None:
+    PROCESS.heed_signals()  # as `slotcar` does: by default a first signal would end it in the middle of a push
     time_file, idle_folder, port = arguments
     serve(load_settings(listen_port=int(port)), create_app, clocks(Path(time_file), Path(idle_folder)))
 

@@ -119,8 +119,12 @@ def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: S
     [
         (End("a", Cause.KILLED, -signal.SIGKILL, processes=("ansible-playbook",), folders=("slotcar-run-1",)), []),
         (End("a", Cause.STOPPED, 0, took_s=3.0), []),
-        (End("a", Cause.STOPPED, -signal.SIGTERM, took_s=3.0), []),
+        (End("a", Cause.STOPPED, 128 + signal.SIGTERM, took_s=3.0), []),
         (End("a", Cause.STOPPED, 1, took_s=3.0), ["a was told to stop and ended with status 1"]),
+        (
+            End("a", Cause.STOPPED, -signal.SIGTERM, took_s=3.0),
+            ["a was told to stop and ended with status -15"],
+        ),
         (End("a", Cause.STOPPED, -signal.SIGKILL, took_s=31.0), ["a was told to stop and still ran after 30 s"]),
         (
             End("a", Cause.STOPPED, 0, processes=("ansible-playbook x",), folders=("slotcar-run-1",)),
@@ -135,7 +139,17 @@ def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: S
             ["a ended by itself with status 0: its supervisor would not start it again"],
         ),
     ],
-    ids=["killed", "stopped", "by-the-signal", "failed-to", "not-in-time", "not-drained", "failed", "vanished"],
+    ids=[
+        "killed",
+        "stopped",
+        "told-twice",
+        "failed-to",
+        "by-the-signal",
+        "not-in-time",
+        "not-drained",
+        "failed",
+        "vanished",
+    ],
 )
 def test_an_end_of_a_controller_is_told_where_it_is_not_as_it_should_be(end: End, problems: list[str]) -> None:
     assert judge_end(end) == problems
