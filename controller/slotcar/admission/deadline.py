@@ -186,19 +186,23 @@ def refusal(
 ) -> TransferRefused:
     """The numbers of a transfer that does not fit."""
 
-    def most(crossings: Sequence[Crossing]) -> int:
-        free = free_in(tables, crossings, transfer.window, sls)
-        return few(transfer.promisable(free)).microbits // MICROBITS_PER_BYTE
+    def left(*crossings: Crossing) -> Free:
+        return transfer.promisable(free_in(tables, crossings, transfer.window, sls))
 
-    alone = [(most((crossing,)), crossing.resource) for crossing in transfer.crossings]
-    unlimited = most(())
-    tightest_bytes, tightest = min(alone, key=lambda one: one[0], default=(unlimited, None))
+    def most_bytes(free: Free) -> int:
+        return few(free).microbits // MICROBITS_PER_BYTE
+
+    alone = [(left(crossing), crossing.resource) for crossing in transfer.crossings]
+    unlimited = left()
+    # By all that it leaves: to draw each into few steps would take most of a refusal's time.
+    least, tightest = min(alone, key=lambda one: one[0].microbits, default=(unlimited, None))
+    tightest_bytes = most_bytes(least)
     return TransferRefused(
         asked_bytes=transfer.volume_bytes,
         deadline=transfer.window.end,
-        most_bytes=most(transfer.crossings),
+        most_bytes=most_bytes(left(*transfer.crossings)),
         earliest_deadline=_earliest_deadline(tables, transfer, horizon, sls),
-        tightest=tightest if tightest_bytes < unlimited else None,
+        tightest=tightest if tightest_bytes < most_bytes(unlimited) else None,
         tightest_bytes=tightest_bytes,
         horizon=horizon,
     )
