@@ -11,6 +11,7 @@ from slotcar.base.timebase import iso
 from slotcar.base.units import UnitError
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
+from slotcar.platforms.model import Configuration
 from slotcar.recovery.history import Before, History, consequences, history_of, removal
 from slotcar.reservation import parse_time
 from slotcar.rollout.archive import STAMP, Archive
@@ -114,9 +115,8 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
         for name, one in sorted(wanted.items())
         if readings.by_device[name].configuration.lines != one.configuration.lines
     )
-    now_by_device = {one.device: history.now(one.device) for one in diffs}
     others = consequences(
-        now_by_device,
+        {one.device: archived.carried(history, one.device, one.before) for one in diffs},
         {one.device: wanted[one.device].reservations for one in diffs},
         reservation.handle if reservation else "",
     )
@@ -171,6 +171,14 @@ class _Archived:
                 wanted[name] = outlook.wanted[name]
                 self._ended[name] = [one for one in carried if one not in still]
         return wanted
+
+    def carried(self, history: History, name: str, running: Configuration) -> Mapping[str, ConfiguredReservation]:
+        """What a router has now by the archive; nothing where it runs what has no reservation, as after the emergency
+        playbook, of which the archive knows nothing."""
+        bare = not running.lines or (
+            name in self.baseline and running.lines == self.baseline[name].configuration.lines
+        )
+        return {} if bare else history.now(name)
 
     def earlier(self, wanted: Collection[str]) -> tuple[str, ...]:
         """A sentence about the routers that go back to an earlier configuration, for nobody knows how to take one out."""

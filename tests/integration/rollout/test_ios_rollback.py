@@ -181,6 +181,22 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
 
 
 @pytest.mark.slow
+def test_a_rollback_after_the_emergency_playbook_says_whom_it_brings_back(garnet: Garnet, operator: Cli) -> None:
+    """By the archive the router has them yet, and nothing of them would change."""
+    world = garnet.world
+    (one,) = flow_of(world)
+    two = other_flow(one, 5002)
+    world.push((one,))
+    with_one = world.running()
+    world.push((one, two))
+    emergency(world, "unmanaged")
+    done = operator("rollback", "--reservation", two.handle, "--yes")
+    assert done.code == 0, done
+    assert f"this also brings back hep/{one.reservation.name} on {FIRST}, {LAST}\n" in done.out + done.err
+    assert world.running() == with_one
+
+
+@pytest.mark.slow
 def test_a_rollback_of_somebody_who_is_not_there_or_whom_nobody_was_asked_for_touches_no_router(
     garnet: Garnet, operator: Cli
 ) -> None:
