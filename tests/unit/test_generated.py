@@ -15,6 +15,7 @@ COMMANDS = {
     "schemas/reservation.schema.json": ("slotcar", "schema", "reservation"),
     "schemas/openapi.json": ("slotcar", "schema", "openapi"),
     "docs/reference/slot-states.md": ("python", "tools/slot_state_table.py"),
+    "docs/reference/events.md": ("python", "tools/event_table.py"),
     "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import ResourceId
+from slotcar.base import events
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change
@@ -219,6 +220,11 @@ class Event:
     handle: str | None
     device: str | None
     details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def says(self) -> events.Kind | None:
+        """What it says, by its kind; None of a kind that has no class."""
+        return events.read(self.kind, self.details)
 
 
 @dataclass(frozen=True, slots=True)

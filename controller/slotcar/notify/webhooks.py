@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from slotcar.base.events import KINDS
 from slotcar.base.problems import SlotcarError, shortened
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
@@ -25,7 +26,7 @@ from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 
 #: The first words of all kinds of events that there are.
-FAMILIES = ("reservation", "group", "slot", "push", "boundary", "device", "controller")
+FAMILIES = tuple(dict.fromkeys(kind.partition(".")[0] for kind in KINDS))
 T = TypeVar("T", Webhook, Delivery)
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slotcar.base.events import KINDS
 from slotcar.ledger.model import Event
 from slotcar.policy.roles import Caller, only_owner
 
-#: Details of events of reservations that their owner is shown. What is not listed is not shown: a new detail is first an
-#: operator's alone.
-OWNERS_DETAILS = frozenset(
-    ("actor", "at", "before", "devices", "forward_bps", "hold_until", "message", "missing_bytes", "name", "needed_bps",
-     "owner", "part", "reason", "remaining_bytes", "reservation", "reverse_bps", "version")
-)  # fmt: skip
+#: Details of events of reservations that their owner is shown, whatever the kind. What is in no class is not shown.
+OWNERS_DETAILS = frozenset(detail.key for kind in KINDS.values() for detail in kind.layout if detail.owners)
 #: Of these the handle of another reservation, shown where that is the owner's too; the second names its owner.
 ROOM, ROOM_OWNER = "makes_room_for", "makes_room_for_owner"
 

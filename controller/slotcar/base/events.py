@@ -1,0 +1,660 @@
+"""Every kind of event of the log, each as a class: its name, whom it is of, its details, and one sentence for people.
+
+Who writes an event makes an instance, of which the log keeps the kind, and the details as JSON. Who reads one gets an
+instance again (`slotcar.ledger.model.Event.says`). What is in the log stays as it was written: a kind that has no class
+here says nothing to the program, and a detail that has no field is passed over.
+
+The sentence is the docstring; `docs/reference/events.md` is made of these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+T = TypeVar("T")
+K = TypeVar("K", bound="Kind")
+
+
+class Of(StrEnum):
+    """Whom an event is of. One of a reservation its owner may see too; all others operators and auditors alone."""
+
+    RESERVATION = "a reservation"
+    DEVICE = "a device"
+    CONTROLLER = "the controller"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a detail is called in JSON, where that is no name for a field."""
+
+    text: str
+
+
+_OWNERS = "the owner of the reservation may see it"
+#: A detail that the owner of the reservation may see, too.
+Owners = Annotated[T, _OWNERS]
+#: Aware. None where an older controller wrote none.
+Instant: TypeAlias = datetime | None
+Names: TypeAlias = tuple[str, ...]
+#: A whole reservation: as its model where it is written, as its document where it is read.
+Form: TypeAlias = object
+#: For whom a device's configuration changes: `slotcar.rollout.reservations_of_push`.
+Changes: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One detail of a kind.
+
+    Attributes:
+        field: in its class. key: in JSON.
+        optional: left out where it is `empty`. empty: what it is where the log has none.
+        owners: an owner may see it.
+        read: its value, of JSON.
+    """
+
+    field: str
+    key: str
+    optional: bool
+    empty: Any
+    owners: bool
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an event says. A detail with a default is left out of the log where it has that."""
+
+    kind: ClassVar[str] = ""
+    of: ClassVar[Of]
+    sentence: ClassVar[str]
+    layout: ClassVar[tuple[Detail, ...]]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The event's details for the log."""
+        values = self.__dict__
+        return {
+            one.key: _written(values[one.field])
+            for one in self.layout
+            if not one.optional or values[one.field] != one.empty
+        }
+
+
+#: Each kind by its name.
+KINDS: dict[str, type[Kind]] = {}
+
+
+def read(kind: str, details: Mapping[str, Any]) -> Kind | None:
+    """What an event of the log says; None where it is of a kind, or lacks an instant, without which nobody knows what."""
+    of_kind = KINDS.get(kind)
+    if of_kind is None:
+        return None
+    values = {one.field: one.read(details[one.key]) if one.key in details else one.empty for one in of_kind.layout}
+    return None if MISSING in values.values() else of_kind(**values)
+
+
+def _written(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _instant(text: object) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is not None else None
+
+
+def _needed_instant(text: object) -> object:
+    return _instant(text) or MISSING
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+#: By type: how it is read, and what it is where an older controller wrote none.
+_READ: Mapping[object, tuple[Callable[[Any], Any], object]] = {
+    str: (str, ""),
+    int: (_as_it_is, 0),
+    float: (_as_it_is, 0.0),
+    datetime: (_needed_instant, MISSING),
+    Instant: (_instant, None),
+    tuple: (tuple, ()),
+    Mapping: (_as_it_is, {}),
+}
+
+
+def _detail(name: str, hint: Any, default: object) -> Detail:
+    plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    read, empty = _READ.get(plain) or _READ.get(get_origin(plain), (_as_it_is, None))
+    key = next((one.text for one in marks if isinstance(one, Key)), name)
+    optional = default is not MISSING
+    return Detail(name, key, optional, default if optional else empty, _OWNERS in marks, read)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def event(kind: str, of: Of) -> Callable[[type[K]], type[K]]:
+    """Makes a class that of the events of a kind."""
+
+    def decorated(decorated_class: type[K]) -> type[K]:
+        made_of = dataclass(frozen=True, kw_only=True)(decorated_class)
+        hints = get_type_hints(made_of, include_extras=True)
+        made_of.kind, made_of.of = kind, of
+        made_of.sentence = " ".join((made_of.__doc__ or "").split())
+        made_of.layout = tuple(_detail(one.name, hints[one.name], one.default) for one in fields(made_of))
+        KINDS[kind] = made_of
+        return made_of
+
+    return decorated
+
+
+# -- reservations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfReservation(Kind):
+    """A change of an entry of the ledger: by whom, whose, and its version after it."""
+
+    actor: Owners[str]
+    owner: Owners[str]
+    name: Owners[str]
+    version: Owners[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InState(OfReservation):
+    """It came into a state: as it was created (`reservation`), or later."""
+
+    reservation: Owners[Form] = None
+    reason: Owners[str] = ""
+
+
+@event("reservation.held", Of.RESERVATION)
+class ReservationHeld(InState):
+    """Its place is kept until it is committed or its hold runs out."""
+
+
+@event("reservation.awaiting-approval", Of.RESERVATION)
+class ReservationAwaitsApproval(InState):
+    """Its place is kept, and it waits for an operator's approval."""
+
+
+@event("reservation.committed", Of.RESERVATION)
+class ReservationCommitted(InState):
+    """It is promised: its slots will be given."""
+
+
+@event("reservation.timed-out", Of.RESERVATION)
+class ReservationTimedOut(InState):
+    """Its hold ran out, or nobody approved it in time."""
+
+
+@event("reservation.rejected", Of.RESERVATION)
+class ReservationRejected(InState):
+    """An operator turned it away."""
+
+
+@event("reservation.cancelled", Of.RESERVATION)
+class ReservationCancelled(InState):
+    """It was given up, and what it held is free."""
+
+
+@event("reservation.ended", Of.RESERVATION)
+class ReservationEnded(InState):
+    """Its last slot is past, or all of its volume is moved."""
+
+
+@event("reservation.extended", Of.RESERVATION)
+class ReservationExtended(OfReservation):
+    """It is held for longer."""
+
+    hold_until: Owners[Instant]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfForms(OfReservation):
+    """It got another form: the one before, and the new one."""
+
+    before: Owners[Form]
+    reservation: Owners[Form]
+
+
+@event("reservation.bound", Of.RESERVATION)
+class ReservationBound(OfForms):
+    """Ports, a process or labels were bound to it, or taken from it."""
+
+
+@event("reservation.modified", Of.RESERVATION)
+class ReservationModified(OfForms):
+    """It was changed, and the change is in force."""
+
+
+@event("reservation.change-proposed", Of.RESERVATION)
+class ReservationChangeProposed(OfForms):
+    """A change of it waits for approval; until then it stays what it was."""
+
+
+@event("reservation.change-rejected", Of.RESERVATION)
+class ReservationChangeRejected(OfReservation):
+    """An operator turned the change (`reservation`) away; it stays what it was."""
+
+    reservation: Owners[Form]
+    reason: Owners[str] = ""
+
+
+@event("reservation.progress", Of.RESERVATION)
+class ReservationProgress(OfReservation):
+    """It was reported how much of its volume remains; where its profile changed for it, both forms."""
+
+    remaining_bytes: Owners[int]
+    needed_bps: Owners[int]
+    before: Owners[Form] = None
+    reservation: Owners[Form] = None
+
+
+@event("reservation.replanned", Of.RESERVATION)
+class ReservationReplanned(OfForms):
+    """What remains of its volume got another profile, by what was given of the one before."""
+
+    remaining_bytes: Owners[int]
+    needed_bps: Owners[int]
+    missing_bytes: Owners[int]
+
+
+@event("reservation.behind", Of.RESERVATION)
+class ReservationBehind(OfReservation):
+    """A part of its volume (`missing_bytes`) cannot be moved by its deadline."""
+
+    remaining_bytes: Owners[int]
+    needed_bps: Owners[int]
+    missing_bytes: Owners[int]
+    message: Owners[str]
+
+
+@event("reservation.moved", Of.RESERVATION)
+class ReservationMoved(OfForms):
+    """A volume by a deadline was given other rates or another path to make room for another reservation."""
+
+    makes_room_for: str
+    makes_room_for_owner: str
+
+
+@event("reservation.rate", Of.RESERVATION)
+class ReservationRate(Kind):
+    """From `at` on a background reservation has these rates."""
+
+    at: Owners[Instant]
+    forward_bps: Owners[int]
+    reverse_bps: Owners[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotGiven(Kind):
+    """What is not on these devices, and why."""
+
+    devices: Owners[Names]
+    message: Owners[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartNotGiven(NotGiven):
+    """As `NotGiven`; `part`: what of it alone, where all else of it is there."""
+
+    part: Owners[str] = ""
+
+
+@event("group.member-failed", Of.RESERVATION)
+class GroupMemberFailed(PartNotGiven):
+    """A member of a group could not be given at its slot's start: what its `on_failure` says follows."""
+
+
+# -- slots -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfSlot(Kind):
+    """What the controller that leads says of a slot, by what it verified: `slotcar.ledger.slot_states.SlotRecord`.
+
+    Attributes:
+        devices: of each its state. why: of those that are not as they should be. later: ISO 8601, by device.
+    """
+
+    start: datetime
+    end: datetime
+    number: int
+    form: str
+    version: Owners[int]
+    devices: Owners[Mapping[str, str]]
+    why: Mapping[str, str] | None = None
+    verified_at: Instant = None
+    until: Instant = None
+    later: Mapping[str, str] | None = None
+    owner: Owners[str] = ""
+    name: Owners[str] = ""
+    message: Owners[str] = ""
+
+
+@event("slot.planned", Of.RESERVATION)
+class SlotPlanned(OfSlot):
+    """Nothing of it is on its devices yet, though something was said to be."""
+
+
+@event("slot.armed", Of.RESERVATION)
+class SlotArmed(OfSlot):
+    """Its devices will begin it by themselves."""
+
+
+@event("slot.in-place", Of.RESERVATION)
+class SlotInPlace(OfSlot):
+    """All its devices were read back and have it."""
+
+
+@event("slot.withheld", Of.RESERVATION)
+class SlotWithheld(OfSlot):
+    """It is kept from its devices because one of them is not ready, or is held."""
+
+
+@event("slot.failed", Of.RESERVATION)
+class SlotFailed(OfSlot):
+    """A device of it took no push."""
+
+
+@event("slot.rolled-back", Of.RESERVATION)
+class SlotRolledBack(OfSlot):
+    """An operator took it from a device, which is held."""
+
+
+@event("slot.ended", Of.RESERVATION)
+class SlotEnded(OfSlot):
+    """Its devices were read back and do not have it any more."""
+
+
+@event("slot.unknown", Of.RESERVATION)
+class SlotUnknown(OfSlot):
+    """What of it is on a device nobody knows any more."""
+
+
+# -- pushes ----------------------------------------------------------------------------------------------------------
+
+
+@event("push.started", Of.DEVICE)
+class PushStarted(Kind):
+    """A push to it began: `lines` of change, the program `armed`, for `activate_at`."""
+
+    revision: str
+    activate_at: Instant
+    lines: int
+    armed: str
+    reservations: Changes | None = None
+
+
+@event("push.verified", Of.DEVICE)
+class PushVerified(Kind):
+    """It was read back and has what was pushed. Once a push: the other devices that had nothing to do (`unchanged`)."""
+
+    revision: str
+    activate_at: Instant
+    lines: int
+    reservations: Changes | None = None
+    unchanged: Names = ()
+
+
+@event("push.armed", Of.DEVICE)
+class PushArmed(Kind):
+    """It holds a program ready, of which the first step is at `at` and the last at `until`."""
+
+    revision: str
+    at: Instant
+    until: Instant
+
+
+@event("push.superseded", Of.DEVICE)
+class PushSuperseded(Kind):
+    """What waited on it for a boundary was withdrawn, for something else is wanted by now."""
+
+    revision: str
+
+
+@event("push.failed", Of.DEVICE)
+class PushFailure(Kind):
+    """A push failed, on it or on another device, and is taken back from all."""
+
+    revision: str
+    message: str
+
+
+@event("push.not-rolled-back", Of.DEVICE)
+class PushNotRolledBack(Kind):
+    """A push failed and could not be taken back from it: somebody must look at it."""
+
+    revision: str
+    message: str
+
+
+@event("push.rolled-back", Of.DEVICE)
+class PushRolledBack(Kind):
+    """It was given back what it had before: by the controller after a push that failed, or by an operator."""
+
+    by: str
+    revision: str = ""
+    reservations: Changes | None = None
+    actor: str = ""
+    message: str = ""
+
+
+@event("push.device-failed", Of.DEVICE)
+class DeviceSetAside(Kind):
+    """It could not be read or pushed to, and is left alone for a while."""
+
+    message: str
+
+
+@event("push.withheld", Of.RESERVATION)
+class PushWithheld(NotGiven):
+    """Its slot is active nowhere until all devices of its path answer."""
+
+
+@event("push.degraded", Of.RESERVATION)
+class PushDegraded(PartNotGiven):
+    """Its slot is active without some devices of its path, or without a part of what it asked for."""
+
+
+@event("push.alarm", Of.RESERVATION)
+class PushAlarm(NotGiven):
+    """Its slot begins, or has begun, is active nowhere, and asked to call operators then."""
+
+
+@event("push.released", Of.RESERVATION)
+class PushReleased(Kind):
+    """What kept it from its devices is over."""
+
+
+# -- boundaries ------------------------------------------------------------------------------------------------------
+
+
+@event("boundary.staged", Of.CONTROLLER)
+class BoundaryStaged(Kind):
+    """The devices are ready for a boundary: armed by `revision`, or a play waits for it."""
+
+    at: Instant
+    devices: Names
+    revision: str = ""
+
+
+@event("boundary.active", Of.CONTROLLER)
+class BoundaryActive(Kind):
+    """The devices acted at a boundary, each so late (`lag_us`, where it told); those `unchanged` had nothing to do."""
+
+    at: Instant
+    devices: Names
+    lag_us: Mapping[str, int | None] | int | None = None
+    revision: str = ""
+    unchanged: Names = ()
+
+
+@event("boundary.failed", Of.CONTROLLER)
+class BoundaryFailed(Kind):
+    """The devices could not be changed at a boundary."""
+
+    at: Instant
+    devices: Names
+    message: str = ""
+    withheld: bool = False
+
+
+@event("boundary.seen", Of.CONTROLLER)
+class BoundarySeen(Kind):
+    """A controller that took the lead found the devices to have all that was wanted until then, and pushed nothing."""
+
+    until: Instant
+    devices: Names
+
+
+# -- devices ---------------------------------------------------------------------------------------------------------
+
+
+@event("device.drifted", Of.DEVICE)
+class DeviceDrifted(Kind):
+    """Somebody else had changed it, or it was restarted."""
+
+    message: str
+
+
+@event("device.held", Of.DEVICE)
+class DeviceHeld(Kind):
+    """An operator holds it, and nothing is pushed to it; a rollback took these reservations from it (`removed`)."""
+
+    actor: str = ""
+    message: str = ""
+    until: Instant = None
+    removed: Names = ()
+
+
+@event("device.released", Of.DEVICE)
+class DeviceReleased(Kind):
+    """It is held no longer, and lacks these reservations (`removed`) until the next push."""
+
+    actor: str = ""
+    message: str = ""
+    removed: Names = ()
+
+
+@event("device.unadopted", Of.DEVICE)
+class DeviceUnadopted(Kind):
+    """Slotcar has never managed it, and waits for an operator to say that it may."""
+
+    message: str
+
+
+@event("device.adopted", Of.DEVICE)
+class DeviceAdopted(Kind):
+    """An operator said that Slotcar may manage it."""
+
+    actor: str
+
+
+@event("device.clock-off", Of.DEVICE)
+class DeviceClockOff(Kind):
+    """Its clock is wrong: so far ahead of the controller's."""
+
+    ahead_us: int
+
+
+@event("device.clock-right", Of.DEVICE)
+class DeviceClockRight(Kind):
+    """Its clock is right again."""
+
+    ahead_us: int
+
+
+# -- controllers -----------------------------------------------------------------------------------------------------
+
+
+@event("controller.leading", Of.CONTROLLER)
+class ControllerLeads(Kind):
+    """A controller took the lead; the event's number is its fence."""
+
+
+@event("controller.fence-raised", Of.CONTROLLER)
+class ControllerFenceRaised(Kind):
+    """A device had a greater fence than the leader, which goes on above it; the event's number is its new fence."""
+
+    fence_before: int
+    fence_of_device: int
+    device: str
+
+
+@event("controller.part-failed", Of.CONTROLLER)
+class ControllerPartFailed(Kind):
+    """A part of a controller stopped in an unforeseen way."""
+
+    part: str
+    message: str
+
+
+@event("controller.clock-off", Of.CONTROLLER)
+class ControllerClockOff(Kind):
+    """The controller's clock is wrong: so far behind most routers', or so far ahead of the database's."""
+
+    behind_us: int | None = None
+    ahead_of_database_us: int | None = None
+
+
+@event("controller.clock-right", Of.CONTROLLER)
+class ControllerClockRight(Kind):
+    """The controller's clock agrees with most routers' again."""
+
+    behind_us: int
+
+
+@event("controller.clock-set", Of.CONTROLLER)
+class ControllerClockSet(Kind):
+    """Somebody set the controller's clock, by so much; its devices are armed anew."""
+
+    by_s: float
+
+
+@event("controller.checked", Of.CONTROLLER)
+class ControllerChecked(Kind):
+    """All devices were read and have what is wanted until `until`, but for those in `except`; `later`: when others were."""
+
+    read_at: datetime
+    until: datetime
+    lacking: Annotated[Names, Key("except")]
+    later: Mapping[str, str]
+
+
+@event("controller.check-asked", Of.CONTROLLER)
+class CheckRequested(Kind):
+    """The controller that leads is to read these devices now, and to repair them."""
+
+    devices: Names
+    actor: str
+    message: str = ""
+
+
+@event("controller.check-done", Of.CONTROLLER)
+class CheckDone(Kind):
+    """It has, as it was asked to by the events of these numbers; `failed` take no push, and why."""
+
+    requests: Annotated[tuple[int, ...], Key("asked")]
+    devices: Names
+    failed: Mapping[str, str]
