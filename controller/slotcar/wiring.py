@@ -3,10 +3,9 @@ routers and rolls them back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
+from slotcar.base.events import Kind
 from slotcar.base.registry import facts_of
 from slotcar.base.settings import OwnerQuota, Settings
 from slotcar.base.timebase import SYSTEM, Clocks
@@ -32,9 +31,9 @@ from slotcar.timeline.shares import BackgroundShares
 def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM) -> Pusher:
     """Records what it does in the ledger's audit log, where there is a ledger."""
 
-    def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
+    def record(says: Kind, device: str) -> None:
         if ledger is not None:
-            ledger.append_event(kind, clocks.now(), device=device, details=details)
+            ledger.record(says, clocks.now(), device=device)
 
     return Pusher(
         Playbooks(

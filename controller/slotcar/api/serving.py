@@ -25,6 +25,7 @@ from slotcar.api.listening import bound, bound_for_datagrams, listen
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
 from slotcar.auth.tokens import TokenStore
+from slotcar.base.events import ControllerPartFailed
 from slotcar.base.logs import LimitRepeats, OneLine, RepeatLimit, one_line
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
@@ -293,7 +294,7 @@ class _ApplicationParts:
         if part == "loop":
             self._status.error = why
         with suppress(LedgerUnavailable):
-            self.ledger.append_event("controller.part-failed", self._now(), details={"part": part, "message": why})
+            self.ledger.record(ControllerPartFailed(part=part, message=why), self._now())
 
 
 def _configure_logs() -> None:

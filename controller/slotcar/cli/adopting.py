@@ -37,8 +37,9 @@ def adopt(
     Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
     to the router as soon as it leads after this.
     """
+    from slotcar.base.events import DeviceAdopted
     from slotcar.recovery.comparison import comparison_document
-    from slotcar.rollout.adoption import ADOPTED, managed_devices
+    from slotcar.rollout.adoption import managed_devices
     from slotcar.rollout.archive import Archive
     from slotcar.views.devices import named_devices
 
@@ -66,7 +67,7 @@ def adopt(
         if new:
             confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
         for name in new:
-            opened.ledger.append_event(ADOPTED, now(), device=name, details={"actor": actor()})
+            opened.ledger.record(DeviceAdopted(actor=actor()), now(), device=name)
     words = (
         f"Adopted: {', '.join(new)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
         if new

@@ -75,12 +75,11 @@ class RollbackDesk:
     ) -> None:
         """The controller that leads next with this state folder records both before it pushes anything."""
         from slotcar.rollout.archive import Archive
-        from slotcar.rollout.holding import Hold
+        from slotcar.rollout.holding import Hold, rolled_back_by
         from slotcar.rollout.unrecorded import keep_hold, keep_unrecorded
 
         removed, archive = roll_back(), Archive(self.settings.state_dir)
-        details = {"by": "operator", "actor": actor(), "message": f"{message}, by {actor()}"}
-        keep_unrecorded(archive, "push.rolled-back", names, now(), details)
+        keep_unrecorded(archive, rolled_back_by(actor(), message), names, now())
         for name in names:
             keep_hold(archive, Hold(name, message, actor(), now(), self.until), removed.get(name))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from slotcar.base.events import Kind
 from slotcar.ledger.operations import Operation
 from slotcar.ledger.transaction import Transaction
 
@@ -27,26 +28,25 @@ class AppendIfLast(Operation[bool]):
     """An event of a device, unless another of `kinds` came to it after the event `last`. Whether it was appended."""
 
     minds_holds: ClassVar[bool] = False
-    kind: str
+    says: Kind
     device: str
-    details: Mapping[str, Any]
     last: int
     kinds: frozenset[str]
 
     def run(self, transaction: Transaction) -> bool:
         if not transaction.is_last_of_device(self.last, self.device, self.kinds):
             return False
-        transaction.event(self.kind, self.now, None, self.device, **self.details)
+        transaction.event(self.says.kind, self.now, None, self.device, **self.says.details)
         return True
 
 
 @dataclass(frozen=True)
 class AppendEvents(Operation[bool]):
-    """Events of reservations: of each its kind, its handle and its details."""
+    """Events of reservations, each with its handle."""
 
-    events: Sequence[tuple[str, str, Mapping[str, Any]]]
+    events: Sequence[tuple[Kind, str]]
 
     def run(self, transaction: Transaction) -> bool:
-        for kind, handle, details in self.events:
-            transaction.event(kind, self.now, handle, None, **details)
+        for says, handle in self.events:
+            transaction.event(says.kind, self.now, handle, None, **says.details)
         return True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from slotcar.base.events import ReservationChangeRejected
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import Condition, Entry, State
 from slotcar.ledger.operations import OnEntry, move, require_state
-from slotcar.ledger.recording import ask, record
+from slotcar.ledger.recording import ask, by_whom, modified, record
 from slotcar.ledger.rights import check_flows, firm_state, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import progress_after
@@ -69,10 +70,7 @@ class Approve(OnEntry):
         form["change"] = entry.changed_at_once(self.now)
         changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
         transaction.take(changed)
-        record(
-            transaction, changed, "modified", self.actor, self.now,
-            before=entry.reservation, reservation=changed.reservation,
-        )  # fmt: skip
+        record(transaction, changed, modified(entry, changed, self.actor), self.now)
         return changed
 
 
@@ -94,8 +92,8 @@ class Reject(OnEntry):
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, proposed=None)
         transaction.take(changed)
-        record(
-            transaction, changed, "change-rejected", self.actor, self.now,
-            reservation=entry.proposed.reservation, **({"reason": self.reason} if self.reason else {}),
-        )  # fmt: skip
+        says = ReservationChangeRejected(
+            **by_whom(changed, self.actor), reservation=entry.proposed.reservation, reason=self.reason
+        )
+        record(transaction, changed, says, self.now)
         return changed

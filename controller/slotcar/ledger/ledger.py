@@ -11,6 +11,7 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
+from slotcar.base.events import Kind
 from slotcar.base.timebase import to_us
 from slotcar.ledger import database, group_queries, pages, queries, revisions
 from slotcar.ledger.appending import AppendEvent, AppendEvents, AppendIfLast
@@ -342,8 +343,12 @@ class Ledger:
         device: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """An entry in the audit log that belongs to no change of a reservation: a push, for example."""
+        """An event as it was kept elsewhere: of any kind, with any details. Who has something to say uses `record`."""
         self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+
+    def record(self, says: Kind, now: datetime, handle: str | None = None, device: str | None = None) -> None:
+        """An event that belongs to no change of a reservation: a push, for example."""
+        self.append_event(says.kind, now, handle, device, says.details)
 
     def append(self, operation: AppendIfLast | AppendEvents) -> bool:
         """Events of one transaction: several, or one of a device unless it was overtaken. Whether they were appended."""
@@ -384,7 +389,7 @@ class Ledger:
         with database.answering():
             return try_lead(self._engine, LEADER_KEY)
 
-    def take_fence(self, lease: Lease, kind: str, now: datetime, above: int = 0, **details: Any) -> int:
+    def take_fence(self, lease: Lease, says: Kind, now: datetime, above: int = 0) -> int:
         """Appends an event and gives its number: the fence of whoever has the lease, greater than each given before.
 
         It is written in the session that has the lock, so whoever lost the lead gets none: no later leader can have begun
@@ -398,6 +403,6 @@ class Ledger:
         with database.answering(), connection.begin(), database.locked(connection) as head:
             head.event = max(head.event, above)
             transaction = Transaction(connection, head, self._writer.cache, self._terms, to_us(now))
-            transaction.event(kind, now, None, None, **details)
+            transaction.event(says.kind, now, None, None, **says.details)
             transaction.flush()
         return head.event

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
+from slotcar.base.events import ReservationBound, ReservationChangeProposed, ReservationExtended
 from slotcar.ledger.batch import Needs, Remembered, flows_at, others_flows
 from slotcar.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
 from slotcar.ledger.model import (
@@ -23,7 +24,7 @@ from slotcar.ledger.model import (
     Proposal,
     State,
 )
-from slotcar.ledger.recording import ask, record
+from slotcar.ledger.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.ledger.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
@@ -198,14 +199,15 @@ class Admit(Operation[Entry | Refused]):
         if old is None:
             entry = self._new_entry(transaction)
             transaction.create(entry, self.flows)
-            record(transaction, entry, entry.state.value, request.actor, self.now, reservation=entry.reservation)
+            says = IN_STATE[entry.state](**by_whom(entry, request.actor), reservation=entry.reservation)
+            record(transaction, entry, says, self.now)
         elif self.waits(transaction, old):
             proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)
             entry = transaction.change(old, old.state, self.now, proposed=proposal)
-            record(
-                transaction, entry, "change-proposed", request.actor, self.now,
-                before=old.reservation, reservation=proposal.reservation,
-            )  # fmt: skip
+            change = ReservationChangeProposed(
+                **by_whom(entry, request.actor), before=old.reservation, reservation=proposal.reservation
+            )
+            record(transaction, entry, change, self.now)
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
             form["group"] = self._group(transaction)
@@ -213,10 +215,7 @@ class Admit(Operation[Entry | Refused]):
             if old.state is State.COMMITTED:
                 form["change"] = old.changed_at_once(self.now)
             entry = transaction.change(old, old.state, self.now, proposed=None, **form)
-            record(
-                transaction, entry, "modified", request.actor, self.now,
-                before=old.reservation, reservation=entry.reservation,
-            )  # fmt: skip
+            record(transaction, entry, modified(old, entry, request.actor), self.now)
         transaction.take(entry)
         if old is None and request.idempotency_key:
             remembered = Remembered(_fingerprint(request), entry.handle)
@@ -295,7 +294,8 @@ class ExtendHold(OnEntry):
         policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
         policy.endpoints.check(entry.reservation, entry.paths)
         changed = transaction.change(entry, State.HELD, self.now, hold_until=self.hold_until)
-        record(transaction, changed, "extended", self.actor, self.now, hold_until=self.hold_until.isoformat())
+        says = ReservationExtended(**by_whom(changed, self.actor), hold_until=self.hold_until)
+        record(transaction, changed, says, self.now)
         return changed
 
 
@@ -320,15 +320,10 @@ class Rebind(OnEntry):
         changed = transaction.change(entry, entry.state, self.now, **form)
         ask(transaction, changed, self.condition)
         check_flows(transaction, [changed], self.now, name_other=self.names_others)
-        record(
-            transaction,
-            changed,
-            "bound",
-            self.actor,
-            self.now,
-            before=entry.reservation,
-            reservation=changed.reservation,
+        says = ReservationBound(
+            **by_whom(changed, self.actor), before=entry.reservation, reservation=changed.reservation
         )
+        record(transaction, changed, says, self.now)
         return changed
 
 
@@ -373,7 +368,7 @@ def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: dat
     # What ended on its own lies in the past: there is nothing to give back.
     if entry.state in OCCUPYING and to not in OCCUPYING and max(entry.reservation.end, entry.latest.end) > now:
         transaction.give_back(entry)
-    record(transaction, changed, to.value, actor, now, **({"reason": reason} if reason else {}))
+    record(transaction, changed, IN_STATE[to](**by_whom(changed, actor), reason=reason), now)
     return changed
 
 

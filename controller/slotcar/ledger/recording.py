@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
+from slotcar.base.events import (
+    InState,
+    OfReservation,
+    ReservationAwaitsApproval,
+    ReservationCancelled,
+    ReservationCommitted,
+    ReservationEnded,
+    ReservationHeld,
+    ReservationModified,
+    ReservationRejected,
+    ReservationTimedOut,
+)
 from slotcar.base.timebase import to_us
-from slotcar.ledger.model import Condition, Entry
+from slotcar.ledger.model import Condition, Entry, State
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.flows import ReservedFlow
+
+#: Of an entry that came into a state, by the state.
+IN_STATE: Mapping[State, type[InState]] = {
+    State.HELD: ReservationHeld,
+    State.AWAITING_APPROVAL: ReservationAwaitsApproval,
+    State.COMMITTED: ReservationCommitted,
+    State.TIMED_OUT: ReservationTimedOut,
+    State.REJECTED: ReservationRejected,
+    State.CANCELLED: ReservationCancelled,
+    State.ENDED: ReservationEnded,
+}
 
 
 def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
@@ -43,9 +66,23 @@ def most_at_once(entry: Entry, flows: Sequence[ReservedFlow]) -> int:
     return most
 
 
-def record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:
+class ByWhom(TypedDict):
+    """What every event of a change of an entry says."""
+
+    actor: str
+    owner: str
+    name: str
+    version: int
+
+
+def by_whom(entry: Entry, actor: str) -> ByWhom:
     owner, name = entry.reservation.key
-    transaction.event(
-        f"reservation.{what}", now, entry.handle, None, actor=actor, owner=owner, name=name, version=entry.version,
-        **details,
-    )  # fmt: skip
+    return {"actor": actor, "owner": owner, "name": name, "version": entry.version}
+
+
+def modified(before: Entry, after: Entry, actor: str) -> ReservationModified:
+    return ReservationModified(**by_whom(after, actor), before=before.reservation, reservation=after.reservation)
+
+
+def record(transaction: Transaction, entry: Entry, says: OfReservation, now: datetime) -> None:
+    transaction.event(says.kind, now, entry.handle, None, **says.details)

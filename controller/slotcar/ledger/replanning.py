@@ -11,11 +11,12 @@ from datetime import datetime
 from slotcar.admission.deadline import KEPT_ABOVE_PERMILLE
 from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_of
 from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
+from slotcar.base.events import ReservationReplanned
 from slotcar.base.timebase import to_us
 from slotcar.ledger.batch import Needs
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.operations import Operation
-from slotcar.ledger.recording import record
+from slotcar.ledger.recording import by_whom, record
 from slotcar.ledger.reporting import planned, record_behind
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import move_others, moved_form
@@ -72,10 +73,11 @@ class Replan(Operation[Entry | None]):
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=new_progress, **form)
         transaction.take(changed)
-        record(
-            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=rest_bytes, needed_bps=plan.needed_bps,
+        says = ReservationReplanned(
+            **by_whom(changed, "slotcar"), remaining_bytes=rest_bytes, needed_bps=plan.needed_bps,
             missing_bytes=plan.missing_bytes, before=entry.reservation, reservation=changed.reservation,
         )  # fmt: skip
+        record(transaction, changed, says, self.now)
         if plan.missing_bytes > progress.missing_bytes:
             record_behind(transaction, changed, rest_bytes, new_progress, self.now)
         move_others(transaction, plan.moved, changed, self.now)

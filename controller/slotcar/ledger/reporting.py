@@ -15,12 +15,13 @@ from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
+from slotcar.base.events import ReservationBehind, ReservationEnded, ReservationProgress
 from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.ledger.model import Entry, ProgressReport, State
 from slotcar.ledger.operations import OnEntry, move
-from slotcar.ledger.recording import record
+from slotcar.ledger.recording import by_whom, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
@@ -74,11 +75,12 @@ class Report(OnEntry):
         return need
 
     def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: ProgressReport) -> None:
-        numbers = {"remaining_bytes": progress.remaining_bytes, "needed_bps": progress.needed_bps}
-        forms = (
-            {"before": before.reservation, "reservation": after.reservation} if before.demands != after.demands else {}
-        )
-        record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
+        forms = (before.reservation, after.reservation) if before.demands != after.demands else (None, None)
+        says = ReservationProgress(
+            **by_whom(after, self.actor), remaining_bytes=progress.remaining_bytes, needed_bps=progress.needed_bps,
+            before=forms[0], reservation=forms[1],
+        )  # fmt: skip
+        record(transaction, after, says, self.now)
         if progress.missing_bytes:
             record_behind(transaction, after, self.remaining_bytes, progress, self.now)
 
@@ -93,7 +95,8 @@ class Report(OnEntry):
         ended = transaction.change(
             entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=progress, proposed=None
         )
-        record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=ended.reservation)
+        says = ReservationEnded(**by_whom(ended, self.actor), reason=reason, reservation=ended.reservation)
+        record(transaction, ended, says, self.now)
         return ended
 
 
@@ -142,7 +145,8 @@ def record_behind(
     assert entry.reservation.need is not None
     missing, remaining = format_bytes_about(progress.missing_bytes, up=True), format_bytes(remaining_bytes)
     words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: all that is free is taken"
-    record(
-        transaction, entry, "behind", "slotcar", now, remaining_bytes=remaining_bytes, needed_bps=progress.needed_bps,
+    says = ReservationBehind(
+        **by_whom(entry, "slotcar"), remaining_bytes=remaining_bytes, needed_bps=progress.needed_bps,
         missing_bytes=progress.missing_bytes, message=words,
     )  # fmt: skip
+    record(transaction, entry, says, now)

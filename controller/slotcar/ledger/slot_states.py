@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
+from slotcar.base import events
+from slotcar.base.events import OfSlot
 from slotcar.base.timebase import Window, iso
 from slotcar.ledger.model import Entry, Event, State
 
@@ -58,6 +59,17 @@ class SlotState(StrEnum):
         return self.value.replace("-", " ")
 
 
+#: The event of a slot that is in this state now; nobody verifies that one is ending.
+IN_STATE: Mapping[SlotState, type[OfSlot]] = {
+    SlotState.PLANNED: events.SlotPlanned,
+    SlotState.ARMED: events.SlotArmed,
+    SlotState.IN_PLACE: events.SlotInPlace,
+    SlotState.WITHHELD: events.SlotWithheld,
+    SlotState.FAILED: events.SlotFailed,
+    SlotState.ROLLED_BACK: events.SlotRolledBack,
+    SlotState.ENDED: events.SlotEnded,
+    SlotState.UNKNOWN: events.SlotUnknown,
+}
 #: Of a slot's devices the first of these that one of them has is the slot's.
 _WORST_FIRST = (
     SlotState.ROLLED_BACK, SlotState.WITHHELD, SlotState.FAILED, SlotState.UNKNOWN, SlotState.PLANNED, SlotState.ARMED,
@@ -113,10 +125,6 @@ class SlotRecord:
     def state(self) -> SlotState:
         return whole(list(self.devices.values()))
 
-    @property
-    def kind(self) -> str:
-        return f"{FAMILY}{self.state.value}"
-
     def says_the_same_as(self, other: SlotRecord | None) -> bool:
         mine = (self.window, self.form, dict(self.devices), dict(self.why))
         return other is not None and mine == (other.window, other.form, dict(other.devices), dict(other.why))
@@ -125,37 +133,37 @@ class SlotRecord:
         """Whether it was said of this slot, in the form that the reservation has now."""
         return self.window == window and (self.version == entry.version or self.form == form_of(entry, window))
 
-    @property
-    def details(self) -> dict[str, Any]:
-        """The details of its event."""
-        instants = {"verified_at": self.verified_at, "until": self.until}
-        return {
-            "start": self.window.start.isoformat(),
-            "end": self.window.end.isoformat(),
-            "number": self.number,
-            "form": self.form,
-            "version": self.version,
-            "devices": {name: state.value for name, state in sorted(self.devices.items())},
-            **({"why": dict(sorted(self.why.items()))} if self.why else {}),
-            **{key: at.isoformat() for key, at in instants.items() if at is not None},
-            **({"later": {name: at.isoformat() for name, at in sorted(self.later.items())}} if self.later else {}),
-        }
+    def event(self, owner: str = "", name: str = "", message: str = "") -> OfSlot:
+        """Its event, with what people read: the reservation's name where it is live, and words."""
+        return IN_STATE[self.state](
+            start=self.window.start,
+            end=self.window.end,
+            number=self.number,
+            form=self.form,
+            version=self.version,
+            devices={device: state.value for device, state in sorted(self.devices.items())},
+            why=dict(sorted(self.why.items())) or None,
+            verified_at=self.verified_at,
+            until=self.until,
+            later={device: at.isoformat() for device, at in sorted(self.later.items())} or None,
+            owner=owner,
+            name=name,
+            message=message,
+        )
 
 
 def record_of(event: Event) -> SlotRecord:
-    details = event.details
-    verified_at, until = (
-        datetime.fromisoformat(details[key]) if details.get(key) else None for key in ("verified_at", "until")
-    )
+    says = event.says
+    assert isinstance(says, OfSlot)
     return SlotRecord(
         event.handle or "",
-        Window(datetime.fromisoformat(details["start"]), datetime.fromisoformat(details["end"])),
-        int(details["number"]),
-        str(details["form"]),
-        {name: SlotState(state) for name, state in details["devices"].items()},
-        details.get("why", {}),
-        verified_at, until, event.sequence, event.at, details.get("version", 0),
-        {name: datetime.fromisoformat(later) for name, later in details.get("later", {}).items()},
+        Window(says.start, says.end),
+        says.number,
+        says.form,
+        {name: SlotState(state) for name, state in says.devices.items()},
+        says.why or {},
+        says.verified_at, says.until, event.sequence, event.at, says.version,
+        {name: datetime.fromisoformat(later) for name, later in (says.later or {}).items()},
     )  # fmt: skip
 
 

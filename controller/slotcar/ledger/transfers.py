@@ -10,9 +10,10 @@ from typing import Any
 from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
+from slotcar.base.events import ReservationMoved
 from slotcar.base.timebase import MICROSECOND, Window, to_us
 from slotcar.ledger.model import Entry, EntryChange, ProgressReport, State, Terms
-from slotcar.ledger.recording import ask, record
+from slotcar.ledger.recording import ask, by_whom, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
@@ -141,11 +142,11 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
         transaction.give_back(before)
         after = transaction.change(before, before.state, now, **made_room(before, profile, now))
         transaction.take(after)
-        record(
-            transaction, after, "moved", "slotcar", now,
-            before=before.reservation, reservation=after.reservation, makes_room_for=entry.handle,
-            makes_room_for_owner=entry.reservation.owner,
+        says = ReservationMoved(
+            **by_whom(after, "slotcar"), before=before.reservation, reservation=after.reservation,
+            makes_room_for=entry.handle, makes_room_for_owner=entry.reservation.owner,
         )  # fmt: skip
+        record(transaction, after, says, now)
         changed.append(after)
     for after in changed:
         ask(transaction, after, transaction.terms.condition_of(after))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
+from slotcar.base.events import Kind
 from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
@@ -18,7 +18,7 @@ from slotcar.policy.request_limits import require_future, require_reason
 from slotcar.policy.roles import Caller
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, Hold, Removal, holds_of, removed_of
+from slotcar.rollout.holding import HOLDING, Hold, Removal, holds_of, removed_of, rolled_back_by
 from slotcar.rollout.pusher import Pusher
 from slotcar.views.devices import named_devices
 
@@ -93,25 +93,23 @@ class HeldRouters:
         before, earlier = holds_of(self.ledger, now, devices), removed_of(self.ledger, devices)
         holds = {name: Hold(name, reason, caller.name, now, until, removed=earlier.get(name, ())) for name in devices}
         for name, hold in holds.items():
-            self._record(HELD, hold.details, name)
+            self._record(hold.event, name)
         ours = holds | holds_of(self.ledger, now, devices)
         try:
             with self._left_alone(devices, caller, now):
                 removed = roll_back()
         except BaseException:
             for name, hold in holds.items():
-                failed = RELEASED, hold.released_by(caller.name, "the rollback failed")
-                kind, details = (HELD, before[name].details) if name in before else failed
-                self._record_after(ours[name], kind, details)
+                failed = hold.released_by(caller.name, "the rollback failed")
+                self._record_after(ours[name], before[name].event if name in before else failed)
             raise
         for name, hold in holds.items():  # it is what was last said of the router
             lacks = removed.get(name, Removal()).after(hold.removed)
-            self._record(HELD, replace(hold, removed=lacks).details, name)
+            self._record(replace(hold, removed=lacks).event, name)
 
     def record_rolled_back(self, devices: Sequence[str], message: str, caller: Caller) -> None:
         for device in devices:
-            details = {"by": "operator", "actor": caller.name, "message": f"{message}, by {caller.name}"}
-            self._record("push.rolled-back", details, device)
+            self._record(rolled_back_by(caller.name, message), device)
 
     def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
         """The holds of all held routers, by name.
@@ -137,7 +135,7 @@ class HeldRouters:
         require_future(until, now)
         earlier = removed_of(self.ledger, [device]).get(device, ())
         hold = Hold(device, reason, caller.name, now, until, removed=earlier)
-        self._record(HELD, hold.details, device)
+        self._record(hold.event, device)
         return hold
 
     def release(self, device: str, caller: Caller, now: datetime) -> Hold:
@@ -151,7 +149,7 @@ class HeldRouters:
         hold = holds_of(self.ledger, now, [device]).get(device)
         if hold is None:
             raise NotPossible(f"{device} is not held")
-        if not self._record_after(hold, RELEASED, hold.released_by(caller.name)):
+        if not self._record_after(hold, hold.released_by(caller.name)):
             raise NotPossible(f"{device} was released or held anew by somebody else meanwhile; look at it again")
         return hold
 
@@ -176,10 +174,10 @@ class HeldRouters:
             )
         yield
 
-    def _record(self, kind: str, details: Mapping[str, Any], device: str) -> None:
-        self.ledger.append_event(kind, self.clocks.now(), device=device, details=details)
+    def _record(self, says: Kind, device: str) -> None:
+        self.ledger.record(says, self.clocks.now(), device=device)
 
-    def _record_after(self, hold: Hold, kind: str, details: Mapping[str, Any]) -> bool:
+    def _record_after(self, hold: Hold, says: Kind) -> bool:
         """Whether it was recorded: not where somebody held the device anew or released it since `hold`."""
-        kinds = frozenset((HELD, RELEASED))
-        return self.ledger.append(AppendIfLast(self.clocks.now(), kind, hold.device, details, hold.number, kinds))
+        kinds = frozenset(HOLDING)
+        return self.ledger.append(AppendIfLast(self.clocks.now(), says, hold.device, hold.number, kinds))

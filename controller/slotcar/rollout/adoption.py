@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from slotcar.base.events import DeviceAdopted, PushVerified
 from slotcar.ledger import Ledger
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import Reading, Wanted
 
-#: An operator said that a device is Slotcar's.
-ADOPTED = "device.adopted"
-#: A device waits for that.
-UNADOPTED = "device.unadopted"
-
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:
     """The devices that an operator adopted or that were pushed to, by the ledger or by the archive."""
-    verified = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
+    verified = {event.device for event in ledger.summaries.latest_of_devices((DeviceAdopted.kind, PushVerified.kind))}
     pushed = {folder.name for folder in archive.known_good.glob("*") if not folder.name.startswith(".")}
     return {name for name in verified if name} | pushed
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from slotcar.base.events import ReservationRate
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry, State
 from slotcar.timeline import active_at
 
 #: So long before a change it is announced, or longer: as long as the longest notice that an inventory may ask for.
 ANNOUNCED_AHEAD = timedelta(minutes=1)
-KIND = "reservation.rate"
 
 #: Forward and reverse, bits per second of payload; nothing where no slot is open.
 Rates: TypeAlias = tuple[int, int]
@@ -48,8 +48,8 @@ class Announcing:
             earlier = self.announced.get(entry.number, [])
             changes = news(entry, earlier, now, until)
             for at, (forward_bps, reverse_bps) in changes:
-                details = {"at": at.isoformat(), "forward_bps": forward_bps, "reverse_bps": reverse_bps}
-                self.ledger.append_event(KIND, now, handle=entry.handle, details=details)
+                rate = ReservationRate(at=at, forward_bps=forward_bps, reverse_bps=reverse_bps)
+                self.ledger.record(rate, now, entry.handle)
             self.announced[entry.number] = _together(earlier, changes, now)
         for number in self.announced.keys() - live:
             del self.announced[number]

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from slotcar.base.events import CheckDone, CheckRequested, Kind
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
 
-CHECK_ASKED, CHECK_DONE = "controller.check-asked", "controller.check-done"
 #: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
 LOOK_BACK = 50
 NAP_S = 1.0
@@ -24,16 +24,22 @@ NAP_S = 1.0
 def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime, message: str = "") -> int:
     """Asks the controller that leads; the number after which its answer comes. `message`: why, for people."""
     before = ledger.last_event()
-    why = {"message": message} if message else {}
-    ledger.append_event(CHECK_ASKED, now, details={"devices": sorted(devices), "actor": actor} | why)
-    mine = ledger.events_of(EventFilter((CHECK_ASKED,)), before, LOOK_BACK)
-    return next(event.sequence for event in mine if event.details["actor"] == actor)
+    ledger.record(CheckRequested(devices=tuple(sorted(devices)), actor=actor, message=message), now)
+    requests = ledger.events_of(EventFilter((CheckRequested.kind,)), before, LOOK_BACK)
+    return next(
+        event.sequence for event in requests if isinstance(says := event.says, CheckRequested) and says.actor == actor
+    )
 
 
 def answer_to(ledger: Ledger, request_sequence: int) -> Event | None:
     """The leader's answer to the request of this number; None while there is none."""
-    answers = ledger.events_of(EventFilter((CHECK_DONE,)), request_sequence, LOOK_BACK)
-    return next((event for event in answers if request_sequence in event.details["asked"]), None)
+    answers = ledger.events_of(EventFilter((CheckDone.kind,)), request_sequence, LOOK_BACK)
+    return next((event for event in answers if request_sequence in _requests(event.says)), None)
+
+
+def _requests(says: Kind | None) -> tuple[int, ...]:
+    """The requests that it answers."""
+    return says.requests if isinstance(says, CheckDone) else ()
 
 
 def wait_for_answer(ledger: Ledger, request_sequence: int, patience_s: float) -> Event | None:
@@ -67,11 +73,11 @@ class CheckRequests:
         if last == self._after:
             return set()
         events = list(self._events_since(self._after))
-        answered = {number for event in events if event.kind == CHECK_DONE for number in event.details["asked"]}
+        answered = {number for event in events for number in _requests(event.says)}
         new = {
-            event.sequence: tuple(event.details["devices"])
+            event.sequence: says.devices
             for event in events
-            if event.kind == CHECK_ASKED and event.sequence not in answered
+            if isinstance(says := event.says, CheckRequested) and event.sequence not in answered
         }
         self._after = last
         self.pending |= new
@@ -79,7 +85,7 @@ class CheckRequests:
 
     def _events_since(self, after: int | None) -> Iterator[Event]:
         """All, page by page: a play may last so long that more came than a page holds."""
-        while events := self.ledger.events_of(EventFilter((CHECK_ASKED, CHECK_DONE)), after, LOOK_BACK):
+        while events := self.ledger.events_of(EventFilter((CheckRequested.kind, CheckDone.kind)), after, LOOK_BACK):
             yield from events
             if after is None:  # a new leader looks at the last ones only
                 return
@@ -91,6 +97,6 @@ class CheckRequests:
             return
         names = {name for one in self.pending.values() for name in one}
         failed = {name: why for name, why in troubles.items() if name in names}
-        details = {"asked": sorted(self.pending), "devices": sorted(names), "failed": failed}
-        self.ledger.append_event(CHECK_DONE, now, details=details)
+        done = CheckDone(requests=tuple(sorted(self.pending)), devices=tuple(sorted(names)), failed=failed)
+        self.ledger.record(done, now)
         self.pending.clear()

@@ -6,6 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median_low
 
+from slotcar.base.events import (
+    ControllerClockOff,
+    ControllerClockRight,
+    DeviceClockOff,
+    DeviceClockRight,
+    Kind,
+)
+
 #: A clock that is off by more is named.
 LIMIT_US = 2_000_000
 
@@ -39,11 +47,11 @@ def judge(ahead_us: Mapping[str, int], limit_us: int = LIMIT_US) -> ClocksJudged
 
 def changes(
     before: ClocksJudged, after: ClocksJudged, ahead_us: Mapping[str, int]
-) -> Iterator[tuple[str, str | None, dict[str, int]]]:
-    """One event for each clock that went wrong or right since: its kind, its device and its details."""
+) -> Iterator[tuple[Kind, str | None]]:
+    """One event for each clock that went wrong or right since, and its device."""
     for name in sorted(before.off_us.keys() ^ after.off_us.keys()):
-        kind = "device.clock-off" if name in after.off_us else "device.clock-right"
-        yield kind, name, {"ahead_us": ahead_us[name]}
+        kind = DeviceClockOff if name in after.off_us else DeviceClockRight
+        yield kind(ahead_us=ahead_us[name]), name
     if bool(before.controller_us) != bool(after.controller_us):
-        kind = "controller.clock-off" if after.controller_us else "controller.clock-right"
-        yield kind, None, {"behind_us": after.controller_us}
+        behind_us = after.controller_us
+        yield (ControllerClockOff if behind_us else ControllerClockRight)(behind_us=behind_us), None

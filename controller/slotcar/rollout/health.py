@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from slotcar.base.events import DeviceSetAside, DeviceUnadopted
 from slotcar.base.timebase import CLOCK_SET
 from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus, SetAside
@@ -35,7 +36,7 @@ class DeviceHealth:
         name: str,
         message: str,
         now: datetime,
-        kind: str = "push.device-failed",
+        kind: type[DeviceSetAside | DeviceUnadopted] = DeviceSetAside,
         *,
         of_this_machine: bool = False,
     ) -> None:
@@ -53,7 +54,7 @@ class DeviceHealth:
         self.status.phases[name] = "failed"
         log.warning("device set aside", device=name, error=message, retry_s=wait.total_seconds())
         if before is None or before.message != message:
-            self.ledger.append_event(kind, now, device=name, details={"message": message})
+            self.ledger.record(kind(message=message), now, device=name)
 
     def reasons(self) -> dict[str, str]:
         """Why each device is set aside, also one that is about to be tried again."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from slotcar.base.events import DeviceHeld, DeviceReleased, PushRolledBack, PushVerified
 from slotcar.base.timebase import iso
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendIfLast
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
 
-HELD, RELEASED, PUSHED = "device.held", "device.released", "push.verified"
+#: Of these the last one of a device says whether it is held.
+HOLDING = (DeviceHeld.kind, DeviceReleased.kind)
 #: So many events of this kind are read at once.
 MOST = 1000
 
@@ -64,23 +65,19 @@ class Hold:
         return f"{why}held by {self.actor} until {end}, and nothing is pushed to it"
 
     @property
-    def details(self) -> dict[str, Any]:
-        """The details of the hold's event."""
-        details_or_empty: dict[str, Any] = {
-            "actor": self.actor,
-            "message": self.reason,
-            "until": self.until.isoformat() if self.until else "",
-            "removed": list(self.removed),
-        }
-        return {key: value for key, value in details_or_empty.items() if value}
+    def event(self) -> DeviceHeld:
+        return DeviceHeld(actor=self.actor, message=self.reason, until=self.until, removed=self.removed)
 
-    def released_by(self, actor: str, message: str = "") -> dict[str, Any]:
-        """The details of the event that ends it. Until the next push the router lacks what was taken from it."""
-        details_or_empty: dict[str, Any] = {"actor": actor, "message": message, "removed": list(self.removed)}
-        return {key: value for key, value in details_or_empty.items() if value}
+    def released_by(self, actor: str, message: str = "") -> DeviceReleased:
+        """The event that ends it. Until the next push the router lacks what was taken from it."""
+        return DeviceReleased(actor=actor, message=message, removed=self.removed)
 
     def over(self, now: datetime) -> bool:
         return self.until is not None and self.until <= now
+
+
+def rolled_back_by(actor: str, message: str) -> PushRolledBack:
+    return PushRolledBack(by="operator", actor=actor, message=f"{message}, by {actor}")
 
 
 def holds_of(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, Hold]:
@@ -96,25 +93,28 @@ def held_devices(ledger: Ledger, now: datetime, devices: Collection[str] | None 
 def removed_of(ledger: Ledger, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
     """What rollbacks have taken from each of these devices, by its last hold: also where that is over or was released,
     until somebody pushes to the device."""
-    pushed = {one.device: one.sequence for one in ledger.summaries.latest_of_devices((PUSHED,), devices)}
+    pushed = {one.device: one.sequence for one in ledger.summaries.latest_of_devices((PushVerified.kind,), devices)}
     return {
-        event.device: tuple(event.details.get("removed", ()))
-        for event in ledger.summaries.latest_of_devices((HELD, RELEASED), devices)
-        if event.device and (event.kind == HELD or event.sequence > pushed.get(event.device, 0))
+        event.device: says.removed
+        for event in ledger.summaries.latest_of_devices(HOLDING, devices)
+        if event.device
+        and isinstance(says := event.says, DeviceHeld | DeviceReleased)
+        and (isinstance(says, DeviceHeld) or event.sequence > pushed.get(event.device, 0))
     }
 
 
 def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[str, Hold]:
     """The holds whose release is not recorded; the time of some may be over."""
-    latest = ledger.summaries.latest_of_devices((HELD, RELEASED), devices)
-    return {event.device: _hold_of(event, event.device) for event in latest if event.kind == HELD and event.device}
+    latest = ledger.summaries.latest_of_devices(HOLDING, devices)
+    return {hold.device: hold for event in latest if (hold := _hold_of(event)) is not None}
 
 
-def _hold_of(event: Event, device: str) -> Hold:
-    details = event.details
-    until = datetime.fromisoformat(details["until"]) if details.get("until") else None
-    removed = tuple(details.get("removed", ()))
-    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until, event.sequence, removed)
+def _hold_of(event: Event) -> Hold | None:
+    """None where it ended one."""
+    says = event.says
+    if event.device is None or not isinstance(says, DeviceHeld):
+        return None
+    return Hold(event.device, says.message, says.actor, event.at, says.until, event.sequence, says.removed)
 
 
 @dataclass(slots=True)
@@ -150,8 +150,8 @@ class Holds:
             self._holds = _recorded(self.ledger)
         elif last != self._after:
             for event in self._events_after(self._after):
-                if event.kind == HELD and event.device:
-                    self._holds[event.device] = _hold_of(event, event.device)
+                if hold := _hold_of(event):
+                    self._holds[hold.device] = hold
                 else:
                     self._holds.pop(event.device or "", None)
         self._after = last
@@ -160,12 +160,11 @@ class Holds:
         return before - set(self._holds)
 
     def _events_after(self, after: int) -> Iterator[Event]:
-        while events := self.ledger.events_of(EventFilter((HELD, RELEASED)), after, MOST):
+        while events := self.ledger.events_of(EventFilter(HOLDING), after, MOST):
             yield from events
             after = events[-1].sequence
 
     def _ended(self, hold: Hold, now: datetime) -> bool:
         """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""
-        details = hold.released_by("controller", f"held until {iso(hold.until or now)}")
-        kinds = frozenset((HELD, RELEASED))
-        return self.ledger.append(AppendIfLast(now, RELEASED, hold.device, details, hold.number, kinds))
+        released = hold.released_by("controller", f"held until {iso(hold.until or now)}")
+        return self.ledger.append(AppendIfLast(now, released, hold.device, hold.number, frozenset(HOLDING)))

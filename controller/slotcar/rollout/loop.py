@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from slotcar.base.events import ControllerClockOff, ControllerClockSet
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.ledger import Ledger
@@ -145,8 +146,8 @@ class ReconcileLoop:
         )
         if not self._clock_is_off:
             log.error("the clock is wrong", ahead_s=ahead.total_seconds())
-            details = {"ahead_of_database_us": round(ahead.total_seconds() * 1_000_000)}
-            self.ledger.append_event("controller.clock-off", self.clocks.now(), details=details)
+            off = ControllerClockOff(ahead_of_database_us=round(ahead.total_seconds() * 1_000_000))
+            self.ledger.record(off, self.clocks.now())
         self.status.error, self._clock_is_off = why, True
         return False
 
@@ -168,9 +169,7 @@ class ReconcileLoop:
         self._pushing.rearm |= {name for name, device in self.pusher.devices.items() if acts(device)}
         self.retention.clock_was_set(self.clocks.now())
         self._progress = self._progress.of_new_time()
-        self.ledger.append_event(
-            "controller.clock-set", self.clocks.now(), details={"by_s": round(by.total_seconds(), 3)}
-        )
+        self.ledger.record(ControllerClockSet(by_s=round(by.total_seconds(), 3)), self.clocks.now())
         return True
 
     def turn(self) -> datetime:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import structlog
 
+from slotcar.base.events import BoundaryActive, BoundarySeen, DeviceDrifted
 from slotcar.ledger import Ledger
 from slotcar.rollout.clocks import changes, judge
 from slotcar.rollout.device_states import DeviceStates
@@ -45,8 +46,7 @@ class Observer:
             difference = self.states.compare(name, reading)
             if difference.drift:
                 log.warning("device drifted", device=name, what=difference.drift)
-                details = {"message": difference.drift}
-                self.ledger.append_event("device.drifted", self.clock(), device=name, details=details)
+                self.ledger.record(DeviceDrifted(message=difference.drift), self.clock(), device=name)
             if difference.acted and before is not None:
                 states_before[name] = before
             for instant in difference.acted:
@@ -71,23 +71,23 @@ class Observer:
         }
         revision = self.pusher.acted(states_before, has, max(passed))
         for instant, lags in sorted(passed.items()):
-            details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
-            if unchanged:
-                details["unchanged"] = sorted(unchanged)
-            self.ledger.append_event("boundary.active", self.clock(), details=details)
-            log.info("boundary", **details)
+            active = BoundaryActive(
+                at=instant, devices=tuple(sorted(lags)), lag_us=lags, revision=revision,
+                unchanged=tuple(sorted(unchanged)),
+            )  # fmt: skip
+            self.ledger.record(active, self.clock())
+            log.info("boundary", **active.details)
 
     def record_seen(self, devices: Collection[str], until: datetime) -> None:
         """Records that devices of which nothing was known have all that was wanted until then: whatever boundaries they
         passed while no controller looked, they acted at."""
         if devices:
-            details = {"until": until.isoformat(), "devices": sorted(devices)}
-            self.ledger.append_event("boundary.seen", self.clock(), details=details)
+            self.ledger.record(BoundarySeen(until=until, devices=tuple(sorted(devices))), self.clock())
 
     def look_at_clocks(self, ahead_us: Mapping[str, int]) -> None:
         """Records once whose clock is wrong, and once that it is right again. Nothing waits for a router's own clock."""
         before = judge(self.status.ahead_us)
         self.status.ahead_us.update(ahead_us)
-        for kind, device, details in changes(before, judge(self.status.ahead_us), self.status.ahead_us):
-            self.ledger.append_event(kind, self.clock(), device=device, details=details)
-            log.warning("device clock", kind=kind, device=device, **details)
+        for says, device in changes(before, judge(self.status.ahead_us), self.status.ahead_us):
+            self.ledger.record(says, self.clock(), device=device)
+            log.warning("device clock", kind=says.kind, device=device, **says.details)

@@ -10,6 +10,17 @@ from typing import Any
 
 import structlog
 
+from slotcar.base.events import (
+    Changes,
+    Kind,
+    PushArmed,
+    PushFailure,
+    PushNotRolledBack,
+    PushRolledBack,
+    PushStarted,
+    PushSuperseded,
+    PushVerified,
+)
 from slotcar.base.registry import OF_PLACES, TransportKind, facts_of
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks
@@ -41,11 +52,11 @@ from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
 
 log = structlog.get_logger("slotcar.loop")
-#: `record(kind, device, details)`: where a push is written down for ever.
-Record = Callable[[str, str | None, Mapping[str, Any]], None]
+#: `record(says, device)`: where a push is written down for ever.
+Record = Callable[[Kind, str], None]
 
 
-def _forget(_kind: str, _device: str | None, _details: Mapping[str, Any]) -> None:
+def _forget(_says: Kind, _device: str) -> None:
     """Nobody listens."""
 
 
@@ -151,12 +162,18 @@ class Pusher:
         parts = revision.devices
         folder = self.archive.write(revision)
         changed = tuple(name for name, part in parts.items() if not part.change.empty)
-        details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
-        own = {name: {"lines": len(part.change.apply), **self._reservations(part, at)} for name, part in parts.items()}
+        changes = {name: self._reservations(part, at) for name, part in parts.items()}
+        utc = at.astimezone(UTC)
         instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
         try:
             for name, part in parts.items():
-                self.record("push.started", name, details | own[name] | {"armed": part.program.id})
+                lines, armed = len(part.change.apply), part.program.id
+                self.record(
+                    PushStarted(
+                        revision=revision.id, activate_at=utc, lines=lines, armed=armed, reservations=changes[name]
+                    ),
+                    name,
+                )
             result = same_clock._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
         except (CannotRun, Stopping, LedgerUnavailable):
             self.archive.forget(revision.id)  # no device has met it
@@ -169,23 +186,24 @@ class Pusher:
         if not result.ok:
             same_clock._roll_back(revision, str(folder), result)
         self.archive.keep_as_good(revision)
-        others: dict[str, Any] = {"unchanged": sorted(unchanged)} if unchanged else {}
+        others = tuple(sorted(unchanged))
         for number, (name, part) in enumerate(parts.items()):
-            once = {} if number else others
-            self.record("push.verified", name, details | own[name] | once)
+            self.record(PushVerified(
+                revision=revision.id, activate_at=utc, lines=len(part.change.apply), reservations=changes[name],
+                unchanged=() if number else others,
+            ), name)  # fmt: skip
             if part.program.instants:
-                first, last = (part.program.boundaries[end].astimezone(UTC).isoformat() for end in (0, -1))
-                self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
+                first, last = (part.program.boundaries[end].astimezone(UTC) for end in (0, -1))
+                self.record(PushArmed(revision=revision.id, at=first, until=last), name)
         rearmed = tuple(name for name in parts if name not in changed)
         clocks, compared = self.archive.clocks_of(revision), self.archive.compared_of(revision)
         return PushResult(revision.id, changed, rearmed, clocks, compared, self.archive.refused_of(revision))
 
-    def _reservations(self, part: DeviceRevision, at: datetime) -> dict[str, Any]:
-        """`reservations` for a device's event: for whom its configuration changes. Nothing where that stays as it is."""
+    def _reservations(self, part: DeviceRevision, at: datetime) -> Changes | None:
+        """For whom the device's configuration changes. None where that stays as it is."""
         if part.change.empty:
-            return {}
-        before = self.archive.reservations_now(part.device.name)
-        return {"reservations": reservations_of_push(before, part.reservations, at)}
+            return None
+        return reservations_of_push(self.archive.reservations_now(part.device.name), part.reservations, at)
 
     def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
         """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""
@@ -256,8 +274,7 @@ class Pusher:
             reservations = reservations_of_push(
                 reservations_before[name], archived.devices[name].reservations, archived.at
             )
-            details = {"revision": revision, "by": "operator", "reservations": reservations}
-            self.record("push.rolled-back", name, details)
+            self.record(PushRolledBack(by="operator", revision=revision, reservations=reservations), name)
 
     def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> Revision:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
@@ -315,7 +332,7 @@ class Pusher:
         if back.ok:
             self.archive.take_back(revision)
         for name in revision.devices:
-            self.record("push.superseded", name, {"revision": revision.id})
+            self.record(PushSuperseded(revision=revision.id), name)
         if not back.ok:
             guilty = {name: failure.message for name, failure in back.failures.items()}
             why = f"it was superseded, and could not be withdrawn: {_reasons(back)}"
@@ -333,13 +350,13 @@ class Pusher:
         finally:
             for name in revision.devices:
                 message = failed.failures[name].message if name in failed.failures else why
-                self.record("push.failed", name, {"revision": revision.id, "message": message})
+                self.record(PushFailure(revision=revision.id, message=message), name)
         for name in revision.devices:
             if name in back.failures or (not back.ok and not back.failures):
                 message = back.failures[name].message if name in back.failures else _reasons(back)
-                self.record("push.not-rolled-back", name, {"revision": revision.id, "message": message})
+                self.record(PushNotRolledBack(revision=revision.id, message=message), name)
             else:
-                self.record("push.rolled-back", name, {"revision": revision.id, "by": "slotcar"})
+                self.record(PushRolledBack(by="slotcar", revision=revision.id), name)
         outcome = (
             "all devices of the push were rolled back" if back.ok else f"and the rollback failed too: {_reasons(back)}"
         )

@@ -10,6 +10,14 @@ from typing import Any
 
 import structlog
 
+from slotcar.base.events import (
+    BoundaryActive,
+    BoundaryFailed,
+    BoundaryStaged,
+    ControllerFenceRaised,
+    ControllerLeads,
+    DeviceUnadopted,
+)
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import MICROSECOND, Window
@@ -18,7 +26,7 @@ from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Entry
 from slotcar.platforms.model import RefusedPart
-from slotcar.rollout.adoption import UNADOPTED, Adoption
+from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.attempts import Attempt, View
 from slotcar.rollout.device_order import boundaries_in_order
 from slotcar.rollout.device_states import DeviceStates
@@ -100,7 +108,7 @@ class Pushing:
         return self._observer.states
 
     def take_lead(self, lease: Lease) -> None:
-        self._lease, self._fence = lease, self.ledger.take_fence(lease, "controller.leading", self.clock())
+        self._lease, self._fence = lease, self.ledger.take_fence(lease, ControllerLeads(), self.clock())
         log.info("leading", fence=self._fence)
         self._observer.states = DeviceStates()
         self.status.read_at.clear()
@@ -157,14 +165,14 @@ class Pushing:
         if not held:
             return Attempt.DONE
         self.status.phases.update(dict.fromkeys(held, "staged"))
-        details = {"at": boundary.isoformat(), "devices": sorted(held)}
-        self.ledger.append_event("boundary.staged", self.clock(), details=details)
+        devices = tuple(sorted(held))
+        self.ledger.record(BoundaryStaged(at=boundary, devices=devices), self.clock())
         before = self._admissible(active_at(entries, self.clock()))
         shifts = boundaries_in_order(self.clock(), before, [(boundary, active)])[0].shifts
         attempt = self._try(held, boundary, lambda: self._superseded(held, boundary), shifts)
         if attempt is not Attempt.OUTDATED:
-            kind = "boundary.active" if attempt is Attempt.DONE else "boundary.failed"
-            self.ledger.append_event(kind, self.clock(), details=details)
+            outcome = BoundaryActive if attempt is Attempt.DONE else BoundaryFailed
+            self.ledger.record(outcome(at=boundary, devices=devices), self.clock())
         return attempt
 
     def _afresh(
@@ -319,7 +327,7 @@ class Pushing:
         """Whether there is a device among them that must."""
         unadopted = self.adoption.unadopted(readings, targets)
         for name, why in unadopted.items():
-            self.health.set_aside(name, why, self.clock(), UNADOPTED)
+            self.health.set_aside(name, why, self.clock(), DeviceUnadopted)
         return bool(unadopted)
 
     def _must_lead(self) -> None:
@@ -332,11 +340,9 @@ class Pushing:
         device, greatest = max(((name, one.fence) for name, one in readings.items()), key=lambda one: one[1])
         if self._lease is None or not self._fence < greatest <= GREATEST_FENCE:
             return
-        details = {"fence_before": self._fence, "fence_of_device": greatest, "device": device}
-        self._fence = self.ledger.take_fence(
-            self._lease, "controller.fence-raised", self.clock(), above=greatest, **details
-        )
-        log.warning("fence raised", fence=self._fence, **details)
+        raised = ControllerFenceRaised(fence_before=self._fence, fence_of_device=greatest, device=device)
+        self._fence = self.ledger.take_fence(self._lease, raised, self.clock(), above=greatest)
+        log.warning("fence raised", fence=self._fence, **raised.details)
 
     def _failed(self, targets: Mapping[str, Wanted], error: Exception) -> Attempt:
         if isinstance(error, Superseded):
@@ -392,8 +398,8 @@ class Pushing:
             )
             self.status.phases.update(dict.fromkeys(devices, "armed"))
             if devices and instant not in armed:
-                details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}
-                self.ledger.append_event("boundary.staged", self.clock(), details=details)
+                staged = BoundaryStaged(at=instant, devices=tuple(devices), revision=self.status.last_revision)
+                self.ledger.record(staged, self.clock())
 
 
 def _handles(active: Sequence[Active]) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from slotcar.base.events import OfSlot
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendEvents
 from slotcar.ledger.model import Entry, State
@@ -183,17 +184,16 @@ class SlotTelling:
         names = {entry.handle: entry.reservation.key for entry in live}
         records = list(news(live, self.latest, findings))
         if records:
-            self.ledger.append(AppendEvents(now, [(one.kind, one.handle, _details(one, names)) for one in records]))
+            self.ledger.append(AppendEvents(now, [(_event(one, names), one.handle) for one in records]))
         for one in records:
             self.latest[one.handle] = one
             if one.state is SlotState.ENDED:
                 del self.latest[one.handle]
 
 
-def _details(record: SlotRecord, names: Mapping[str, tuple[str, str]]) -> dict[str, object]:
+def _event(record: SlotRecord, names: Mapping[str, tuple[str, str]]) -> OfSlot:
     """With what people read: the reservation's name where it is live, and the routers."""
     owner, name = names.get(record.handle, ("", ""))
     reasons = [f"{device}: {why}" for device, why in sorted(record.why.items())]
     words = "; ".join(reasons) or f"on {', '.join(sorted(record.devices))}"
-    named = {"owner": owner, "name": name} if name else {}
-    return {**record.details, **named, "message": words}
+    return record.event(owner, name, words)

@@ -8,22 +8,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import structlog
 
+from slotcar.base.events import DeviceHeld, Kind
 from slotcar.ledger import Ledger
 from slotcar.rollout.archive import STAMP, Archive
-from slotcar.rollout.holding import HELD, Hold, Removal, removed_of
+from slotcar.rollout.holding import Hold, Removal, removed_of
 from slotcar.rollout.writing import writing
 
 log = structlog.get_logger(__name__)
 
 
 def keep_unrecorded(
-    archive: Archive, kind: str, devices: Sequence[str], at: datetime, details: Mapping[str, Any]
+    archive: Archive, says: Kind, devices: Sequence[str], at: datetime, more: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Keeps an event of each of these devices for `record_kept`.
+    """Keeps an event of each of these devices for `record_kept`, with `more` than its details.
 
     Raises:
         InvalidInput: the folder cannot be written.
@@ -32,7 +34,12 @@ def keep_unrecorded(
         already = len(list(archive.unrecorded.glob("*.json")))
         file = archive.unrecorded / f"{at.astimezone(UTC):{STAMP}}-{already:06}-{device}.json"
         part = file.with_suffix(".part")
-        event = {"kind": kind, "at": at.astimezone(UTC).isoformat(), "device": device, "details": dict(details)}
+        event = {
+            "kind": says.kind,
+            "at": at.astimezone(UTC).isoformat(),
+            "device": device,
+            "details": says.details | dict(more),
+        }
         with writing(file):
             part.write_text(json.dumps(event), encoding="utf-8")
             part.replace(file)
@@ -46,7 +53,7 @@ def keep_hold(archive: Archive, hold: Hold, removal: Removal | None) -> None:
     """
     removal = removal or Removal()
     of_rollback = {"taken": list(removal.taken), "carried": list(removal.carried)}
-    keep_unrecorded(archive, HELD, [hold.device], hold.since, hold.details | of_rollback)
+    keep_unrecorded(archive, hold.event, [hold.device], hold.since, of_rollback)
 
 
 def record_kept(archive: Archive, ledger: Ledger) -> None:
@@ -64,7 +71,7 @@ def record_kept(archive: Archive, ledger: Ledger) -> None:
             log.warning("what was done without the ledger cannot be read", file=str(file), error=str(error))
             file.rename(file.with_suffix(".unreadable"))
             continue
-        if kind == HELD:
+        if kind == DeviceHeld.kind:
             removal = Removal(details.pop("taken", ()), details.pop("carried", ()))
             earlier = removed_of(ledger, [device]).get(device, ())
             details["removed"] = removal.after({*earlier, *details.get("removed", ())})

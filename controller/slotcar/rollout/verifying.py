@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from slotcar.base.events import ControllerChecked
 from slotcar.base.problems import InvalidInput
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import CHECKED, configured_devices, present_slot
+from slotcar.ledger.slot_states import configured_devices, present_slot
 from slotcar.rollout.program import acts
 from slotcar.rollout.slot_telling import ASIDE, UNADOPTED, SlotFindings
 
@@ -84,10 +85,10 @@ def record_check(pushing: Pushing) -> None:
     but = {*pushing.holds.held, *pushing.health.reasons()}
     verified_at = {name: at for name, at in pushing.verified_at.items() if name not in but}
     read_at = min(verified_at.values(), default=pushing.clock())
-    details = {
-        "read_at": read_at.isoformat(),
-        "until": (read_at + pushing.valid_for).isoformat(),
-        "except": sorted(but),
-        "later": {name: at.isoformat() for name, at in sorted(verified_at.items()) if at > read_at},
-    }
-    pushing.ledger.append_event(CHECKED, pushing.clock(), details=details)
+    checked = ControllerChecked(
+        read_at=read_at,
+        until=read_at + pushing.valid_for,
+        lacking=tuple(sorted(but)),
+        later={name: at.isoformat() for name, at in sorted(verified_at.items()) if at > read_at},
+    )
+    pushing.ledger.record(checked, pushing.clock())

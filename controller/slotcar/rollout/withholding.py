@@ -11,10 +11,19 @@ from datetime import datetime
 
 import structlog
 
+from slotcar.base.events import (
+    GroupMemberFailed,
+    NotGiven,
+    PartNotGiven,
+    PushAlarm,
+    PushDegraded,
+    PushReleased,
+    PushWithheld,
+)
 from slotcar.base.vocabulary import IfUnready, OnFailure
 from slotcar.ledger import Ledger
 from slotcar.ledger.groups import CancelGroup
-from slotcar.ledger.model import Event, State
+from slotcar.ledger.model import State
 from slotcar.ledger.queries import EventFilter
 from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
@@ -22,7 +31,6 @@ from slotcar.timeline import Active
 
 log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"
-MEMBER_FAILED = "group.member-failed"
 #: Of one reservation; a request binds one thing.
 MOST_REFUSED = 100
 
@@ -35,7 +43,7 @@ class Withholding:
 
     ledger: Ledger
     active_everywhere: set[str] = field(default_factory=set)
-    _recorded: dict[str, set[str]] = field(default_factory=dict)
+    _recorded: dict[str, set[type[NotGiven]]] = field(default_factory=dict)
 
     def take_over(self, active: Iterable[Active]) -> None:
         """Takes what was active before this controller led for active everywhere, but for what was withheld then."""
@@ -43,9 +51,9 @@ class Withholding:
         self.active_everywhere = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
 
     def _was_withheld(self, handle: str) -> bool:
-        wanted = EventFilter(kinds=("push.withheld", "push.released"), handle=handle)
+        wanted = EventFilter(kinds=(PushWithheld.kind, PushReleased.kind), handle=handle)
         last = self.ledger.events_of(wanted, None, 1)
-        return bool(last) and last[0].kind == "push.withheld"
+        return bool(last) and isinstance(last[0].says, PushWithheld)
 
     def admissible(
         self, active: Sequence[Active], waiting: Collection[str], now: datetime, soon: datetime
@@ -73,17 +81,11 @@ class Withholding:
             self._member_failed(one, stuck, now)
         handle, policy = one.entry.handle, one.entry.reservation.if_unready
         if policy is IfUnready.DEGRADE:
-            self._record_once(
-                "push.degraded", handle, stuck, now, "active only on the devices of its path that answer"
-            )
+            self._record_once(PushDegraded, handle, stuck, now, "active only on the devices of its path that answer")
             return True
-        self._record_once(
-            "push.withheld", handle, stuck, now, "not active anywhere until all devices of its path answer"
-        )
+        self._record_once(PushWithheld, handle, stuck, now, "not active anywhere until all devices of its path answer")
         if begins_soon and policy is IfUnready.ALARM:
-            self._record_once(
-                "push.alarm", handle, stuck, now, "its slot begins, or has begun, and it is active nowhere"
-            )
+            self._record_once(PushAlarm, handle, stuck, now, "its slot begins, or has begun, and it is active nowhere")
         if begins_soon and policy is IfUnready.REFUSE:
             self._refuse(one, stuck, now)
         return False
@@ -95,7 +97,7 @@ class Withholding:
         if together is None or group is None or current is None or current.state is not State.COMMITTED:
             return
         member = f"{one.entry.reservation.name} could not be given at its slot's start on {', '.join(stuck)}"
-        self._record_once(MEMBER_FAILED, handle, stuck, now, f"{member}: {together.on_failure.value}")
+        self._record_once(GroupMemberFailed, handle, stuck, now, f"{member}: {together.on_failure.value}")
         self._follow(one, group, together.on_failure, member, now)
 
     def record_refused(
@@ -113,17 +115,18 @@ class Withholding:
             if current is None or current.state is not State.COMMITTED:
                 continue
             reason = f"{one.entry.reservation.name} was given without {part.part} on {device}: {part.reason}"
-            kind = MEMBER_FAILED if together else "push.degraded"
-            if any(event.details.get("part") == part.part for event in self._events(kind, handle)):
+            kind = GroupMemberFailed if together else PushDegraded
+            if part.part in self._parts(kind, handle):
                 continue
             message = f"{reason}: {together.on_failure.value}" if together else reason
-            details = {"devices": [device], "part": part.part, "message": message}
-            self.ledger.append_event(kind, now, handle=handle, details=details)
+            self.ledger.record(kind(devices=(device,), part=part.part, message=message), now, handle)
             if together is not None and group is not None:
                 self._follow(one, group, together.on_failure, reason, now)
 
-    def _events(self, kind: str, handle: str) -> Sequence[Event]:
-        return self.ledger.events_of(EventFilter(kinds=(kind,), handle=handle), None, MOST_REFUSED)
+    def _parts(self, kind: type[PartNotGiven], handle: str) -> set[str]:
+        """Of which it was recorded that it was not given."""
+        events = self.ledger.events_of(EventFilter(kinds=(kind.kind,), handle=handle), None, MOST_REFUSED)
+        return {says.part for event in events if isinstance(says := event.says, PartNotGiven)}
 
     def _follow(self, one: Active, group: str, on_failure: OnFailure, member: str, now: datetime) -> None:
         if on_failure is OnFailure.END_ALL:
@@ -139,15 +142,17 @@ class Withholding:
         self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=reason)
         log.warning("reservation refused", handle=one.entry.handle, devices=stuck)
 
-    def _record_once(self, kind: str, handle: str, devices: Sequence[str], now: datetime, message: str) -> None:
+    def _record_once(
+        self, kind: type[NotGiven], handle: str, devices: Sequence[str], now: datetime, message: str
+    ) -> None:
         kinds = self._recorded.setdefault(handle, set())
         if kind not in kinds:
             kinds.add(kind)
-            self.ledger.append_event(kind, now, handle=handle, details={"devices": list(devices), "message": message})
+            self.ledger.record(kind(devices=tuple(devices), message=message), now, handle)
 
     def _release(self, handle: str, now: datetime) -> None:
         if self._recorded.pop(handle, None):
-            self.ledger.append_event("push.released", now, handle=handle)
+            self.ledger.record(PushReleased(), now, handle)
 
 
 def refused_of(

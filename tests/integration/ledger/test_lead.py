@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from slotcar.base.events import ControllerFenceRaised, ControllerLeads
 from slotcar.ledger import Ledger, database
 from slotcar.ledger.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
 from slotcar.ledger.embedded_server import EmbeddedServer
@@ -18,25 +19,25 @@ from slotcar.ledger.errors import LedgerUnavailable
 from tests.support.ports import free_port
 from tests.support.requests import T0
 
-LEADS = "controller.leading"
+RAISED = ControllerFenceRaised(fence_before=1, fence_of_device=2041, device="r1")
 
 
 def test_each_lead_has_a_greater_number(ledger: Ledger) -> None:
     numbers = []
     for _ in range(2):
         with ledger.try_lead() as lease:  # type: ignore[union-attr]
-            numbers.append(ledger.take_fence(lease, LEADS, T0))
+            numbers.append(ledger.take_fence(lease, ControllerLeads(), T0))
             ledger.append_event("push.started", T0)
     assert numbers[1] > numbers[0]
-    assert [event.sequence for event in ledger.events() if event.kind == LEADS] == numbers
+    assert [event.sequence for event in ledger.events() if event.kind == ControllerLeads.kind] == numbers
 
 
 def test_a_number_goes_above_what_a_device_has_seen_and_the_log_goes_on_from_there(ledger: Ledger) -> None:
     with ledger.try_lead() as lease:  # type: ignore[union-attr]
-        first = ledger.take_fence(lease, LEADS, T0)
-        raised = ledger.take_fence(lease, "controller.fence-raised", T0, above=2041, device="r1")
+        first = ledger.take_fence(lease, ControllerLeads(), T0)
+        raised = ledger.take_fence(lease, RAISED, T0, above=2041)
         assert (first, raised) == (1, 2042)
-        assert ledger.take_fence(lease, LEADS, T0, above=7) == 2043
+        assert ledger.take_fence(lease, ControllerLeads(), T0, above=7) == 2043
     ledger.append_event("push.started", T0)
     assert [event.sequence for event in ledger.events()] == [1, 2042, 2043, 2044]
 
@@ -44,16 +45,16 @@ def test_a_number_goes_above_what_a_device_has_seen_and_the_log_goes_on_from_the
 def test_who_lost_the_lock_gets_no_number_above_the_next_leader_s(ledger: Ledger, database_url: str) -> None:
     old = ledger.try_lead()
     assert old is not None
-    assert ledger.take_fence(old, LEADS, T0) == 1
+    assert ledger.take_fence(old, ControllerLeads(), T0) == 1
     with psycopg.connect(database_url, autocommit=True) as admin:
         (lost,) = admin.execute("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted").fetchall()
         admin.execute("SELECT pg_terminate_backend(%s, 5000)", lost)
     new = ledger.try_lead()
     assert new is not None
     with new:
-        assert ledger.take_fence(new, LEADS, T0) == 2
+        assert ledger.take_fence(new, ControllerLeads(), T0) == 2
         with pytest.raises(LedgerUnavailable):
-            ledger.take_fence(old, "controller.fence-raised", T0, above=2)
+            ledger.take_fence(old, RAISED, T0, above=2)
         assert ledger.last_event() == 2
     old.release()
 
@@ -61,7 +62,7 @@ def test_who_lost_the_lock_gets_no_number_above_the_next_leader_s(ledger: Ledger
 def test_webhooks_do_not_page_through_numbers_that_were_left_out(ledger: Ledger) -> None:
     ledger.webhooks.add("wh-1", "https://receiver.example.org/", "env:NONE", (), T0, "test")
     with ledger.try_lead() as lease:  # type: ignore[union-attr]
-        ledger.take_fence(lease, LEADS, T0, above=10**12)
+        ledger.take_fence(lease, ControllerLeads(), T0, above=10**12)
     while ledger.webhooks.queue(T0):
         pass
     assert ledger.webhooks.backlogs()["wh-1"].waiting == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.events import DeviceReleased
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import iso
 from slotcar.broker import Broker
@@ -21,7 +22,7 @@ from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import holding
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, Hold, Holds, held_devices, holds_of
+from slotcar.rollout.holding import Hold, Holds, held_devices, holds_of
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_ios_rollback import emergency
@@ -187,7 +188,7 @@ def test_a_hold_ends_by_itself_at_the_time_that_was_said(ledger: Ledger) -> None
     now = datetime.now(UTC)
     until = now + timedelta(hours=2)
     hold = Hold(ONE, "a fan", "ops", now, until)
-    ledger.append_event(HELD, now, device=ONE, details=hold.details)
+    ledger.record(hold.event, now, device=ONE)
     holds = Holds(ledger)
     assert holds.read(now) == set()
     assert (list(holds.held), holds.ends()) == ([ONE], [until])
@@ -199,8 +200,8 @@ def test_a_hold_ends_by_itself_at_the_time_that_was_said(ledger: Ledger) -> None
     recorded = events(ledger, "device.released")
     assert [(one["actor"], one["message"]) for one in recorded] == [("controller", f"held until {iso(until)}")]
 
-    ledger.append_event(HELD, until, device=ONE, details=hold.details)
-    ledger.append_event(HELD, until, device=ONE, details=Hold(ONE, "", "ops", until).details)
+    ledger.record(hold.event, until, device=ONE)
+    ledger.record(Hold(ONE, "", "ops", until).event, until, device=ONE)
     assert holds.read(until + timedelta(days=9)) == set()
     assert (list(holds.held), holds.ends()) == ([ONE], [])
 
@@ -211,7 +212,7 @@ def test_a_hold_that_is_said_again_as_it_ends_is_not_ended_with_it(
     """The operator's word came between what the leader read and what it was about to write."""
     now = datetime.now(UTC)
     until = now + timedelta(hours=2)
-    ledger.append_event(HELD, now, device=ONE, details=Hold(ONE, "a fan", "ops", now, until).details)
+    ledger.record(Hold(ONE, "a fan", "ops", now, until).event, now, device=ONE)
     holds = Holds(ledger)
     assert holds.read(now) == set()
     last_event = ledger.last_event
@@ -219,7 +220,7 @@ def test_a_hold_that_is_said_again_as_it_ends_is_not_ended_with_it(
     def and_then_it_is_held_again() -> int:
         number = last_event()
         monkeypatch.undo()
-        ledger.append_event(HELD, until, device=ONE, details=Hold(ONE, "still", "ops", until).details)
+        ledger.record(Hold(ONE, "still", "ops", until).event, until, device=ONE)
         return number
 
     monkeypatch.setattr(ledger, "last_event", and_then_it_is_held_again)
@@ -258,11 +259,11 @@ def test_holds_of_which_more_were_recorded_than_are_read_at_once_are_all_known(
     holds = Holds(ledger)
     assert holds.read(now) == set()
     for name in names:
-        ledger.append_event(HELD, now, device=name, details=Hold(name, "", "ops", now).details)
+        ledger.record(Hold(name, "", "ops", now).event, now, device=name)
     holds.read(now)
     assert sorted(holds.held) == names
     for name in names[1:]:
-        ledger.append_event(RELEASED, now, device=name)
+        ledger.record(DeviceReleased(), now, device=name)
     assert holds.read(now) == set(names[1:])
     assert list(holds.held) == names[:1]
 

@@ -65,7 +65,7 @@ def test_rollbacks_after_each_other_can_be_rolled_back_each(garnet: Garnet) -> N
     """Each gives back what the router had before it; also where no push that is known good had that."""
     world, archive = garnet.world, garnet.world.pusher.archive
     recorded: list[Mapping[str, Any]] = []
-    pusher = replace(world.pusher, record=lambda kind, device, details: recorded.append(details))
+    pusher = replace(world.pusher, record=lambda says, _device: recorded.append(says.details))
     (one,) = flow_of(world)
     two, three = other_flow(one, 5002), other_flow(one, 5003)
     with_flows = [garnet.base]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.base.events import DeviceHeld, PushRolledBack
 from slotcar.base.settings import Settings
 from slotcar.broker import Broker
 from slotcar.cli.rolling_back import RollbackDesk
@@ -16,7 +17,7 @@ from slotcar.network import load_network
 from slotcar.planning.errors import NotPossible
 from slotcar.policy.roles import Caller, Role
 from slotcar.rollout.archive import Archive
-from slotcar.rollout.holding import HELD, Removal, holds_of
+from slotcar.rollout.holding import Removal, holds_of
 from slotcar.rollout.unrecorded import keep_unrecorded, record_kept
 from tests.support.requests import at
 
@@ -28,7 +29,7 @@ OPERATOR = Caller("ops", Role.OPERATOR)
 def test_a_rollback_without_a_ledger_is_recorded_later_at_its_own_time(ledger: Ledger, tmp_path: Path) -> None:
     archive = Archive(tmp_path / "state")
     record_kept(archive, ledger)
-    keep_unrecorded(archive, "push.rolled-back", ["r1", "r2"], at(5), {"by": "operator", "message": "to baseline"})
+    keep_unrecorded(archive, PushRolledBack(by="operator", message="to baseline"), ["r1", "r2"], at(5))
     (archive.unrecorded / "0.json").write_text("half")
     record_kept(archive, ledger)
     record_kept(archive, ledger)
@@ -58,7 +59,10 @@ def test_a_rollback_is_made_and_kept_beside_what_a_lost_database_left(
     desk.hold_and(roll_back, ["anl-edge"], "taken back")
     assert pushed == ["anl-edge"]
     kept = [json.loads(file.read_text()) for file in sorted(Archive(tmp_path).unrecorded.glob("*.json"))]
-    assert [(one["kind"], one["device"]) for one in kept] == [("push.rolled-back", "anl-edge"), (HELD, "anl-edge")]
+    assert [(one["kind"], one["device"]) for one in kept] == [
+        ("push.rolled-back", "anl-edge"),
+        (DeviceHeld.kind, "anl-edge"),
+    ]
 
 
 def removed(ledger: Ledger) -> dict[str, tuple[str, ...]]:
@@ -67,7 +71,7 @@ def removed(ledger: Ledger) -> dict[str, tuple[str, ...]]:
 
 def test_rollbacks_after_each_other_add_up_by_router_where_nobody_led(ledger: Ledger, tmp_path: Path) -> None:
     """The next leader leaves the routers alone, and would tell what the first one took as in place."""
-    ledger.append_event(HELD, at(0), device=EDGE, details={"actor": "ops", "removed": ["r-before"]})
+    ledger.record(DeviceHeld(actor="ops", removed=("r-before",)), at(0), device=EDGE)
     archive = Archive(tmp_path)
     desk = RollbackDesk(Settings(state_dir=tmp_path), load_network(LAB), until=None)
     both = {EDGE: Removal(["r-a"], ["r-b"]), HUB: Removal(["r-a"], ["r-b"])}
@@ -96,7 +100,7 @@ def test_a_rollback_with_a_ledger_again_records_the_holds_of_earlier_ones_first(
 def test_two_events_of_one_device_at_one_instant_are_both_kept(ledger: Ledger, tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     for message in ("one", "two"):
-        keep_unrecorded(archive, "push.rolled-back", [EDGE], at(5), {"message": message})
+        keep_unrecorded(archive, PushRolledBack(by="operator", message=message), [EDGE], at(5))
     record_kept(archive, ledger)
     assert [event.details["message"] for event in ledger.events(limit=9)] == ["one", "two"]
 

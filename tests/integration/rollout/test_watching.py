@@ -19,11 +19,11 @@ import psutil
 import pytest
 import yaml
 
+from slotcar.base.events import CheckRequested
 from slotcar.ledger import Ledger
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
-from slotcar.rollout.check_requests import CHECK_ASKED
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchState
 from slotcar.watching.pending import LONGEST_WAIT_S
@@ -114,7 +114,7 @@ def inventory(router: Router, tmp_path: Path) -> Path:
 
 
 def check_requests(ledger: Ledger) -> list[str]:
-    return [str(event.details["message"]) for event in ledger.events(limit=1000) if event.kind == CHECK_ASKED]
+    return [str(event.details["message"]) for event in ledger.events(limit=1000) if event.kind == CheckRequested.kind]
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.base.events import DeviceHeld
 from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
 from slotcar.ledger import EntryFilter
 from slotcar.ledger.model import State
 from slotcar.planning.modification import Modification
-from slotcar.rollout.holding import HELD, held_devices
+from slotcar.rollout.holding import held_devices
 from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
@@ -192,7 +193,7 @@ def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
     page = f"/devices/{(name := 'anl-7507-1')}"
     assert "Release it" not in operator.get(page).text
     details = {"actor": "ops", "message": "rolled back to baseline"}
-    site.broker.ledger.append_event(HELD, datetime.now(UTC), device=name, details=details)
+    site.broker.ledger.append_event(DeviceHeld.kind, datetime.now(UTC), device=name, details=details)
     for client in (operator, auditor):
         shown = client.get(page).text
         assert "rolled back to baseline" in shown

@@ -77,7 +77,7 @@ def recorded(site: Site) -> Recorded:
             assert record.state is (SlotState.IN_PLACE if state is SlotState.ENDING else state)
             if state in OVER:
                 site.broker.cancel(entry.handle, OPERATOR, now)
-            ledger.append(AppendEvents(now, [(record.kind, entry.handle, record.details)]))
+            ledger.append(AppendEvents(now, [(record.event(), entry.handle)]))
     return Recorded(site, entries)
 
 

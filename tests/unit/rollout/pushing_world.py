@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from slotcar.base.events import Kind
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry
@@ -43,12 +44,10 @@ class Events:
         if self.down:
             raise LedgerUnavailable("the database does not answer")
 
-    def append_event(
-        self, kind: str, now: datetime, handle: str | None = None, device: str | None = None, details: Any = None
-    ) -> None:
+    def record(self, says: Kind, now: datetime, handle: str | None = None, device: str | None = None) -> None:
         self._ask()
-        self.kinds.append((kind, device))
-        self.details.append(details or {})
+        self.kinds.append((says.kind, device))
+        self.details.append(says.details)
 
     def last_event(self) -> int:
         self._ask()
@@ -111,8 +110,8 @@ class World:
         self.plays = Plays(self.folder, self.folder)
         ledger = cast(Ledger, self.events)
 
-        def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
-            self.events.append_event(kind, self.now, device=device, details=details)
+        def record(says: Kind, device: str) -> None:
+            self.events.record(says, self.now, device=device)
 
         self.pusher = ReadOnly(self.plays, self.archive, NETWORK.devices, record)
         self.pushing = Pushing(

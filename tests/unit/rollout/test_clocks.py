@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slotcar.base.events import ControllerClockOff, ControllerClockRight, DeviceClockOff, DeviceClockRight
 from slotcar.rollout.clocks import ClocksJudged, changes, judge
 
 SECOND = 1_000_000
@@ -33,9 +34,9 @@ def test_routers_that_each_say_something_else_accuse_nobody_else() -> None:
 
 def test_each_clock_is_told_once_when_it_goes_wrong_and_once_when_it_is_right_again() -> None:
     fine, off = judge({"a": 0, "b": 0}), judge({"a": 0, "b": 9 * SECOND})
-    assert list(changes(fine, off, {"a": 0, "b": 9})) == [("device.clock-off", "b", {"ahead_us": 9})]
+    assert list(changes(fine, off, {"a": 0, "b": 9})) == [(DeviceClockOff(ahead_us=9), "b")]
     assert list(changes(off, off, {"a": 0, "b": 9})) == []
-    assert list(changes(off, fine, {"a": 0, "b": 0})) == [("device.clock-right", "b", {"ahead_us": 0})]
+    assert list(changes(off, fine, {"a": 0, "b": 0})) == [(DeviceClockRight(ahead_us=0), "b")]
     suspected = ClocksJudged({}, 9 * SECOND)
-    assert [kind for kind, *_ in changes(fine, suspected, {})] == ["controller.clock-off"]
-    assert [kind for kind, *_ in changes(suspected, fine, {})] == ["controller.clock-right"]
+    assert list(changes(fine, suspected, {})) == [(ControllerClockOff(behind_us=9 * SECOND), None)]
+    assert list(changes(suspected, fine, {})) == [(ControllerClockRight(behind_us=0), None)]

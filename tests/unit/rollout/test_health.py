@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.events import DeviceSetAside
 from slotcar.rollout.health import FIRST_RETRY, LAST_RETRY, DeviceHealth
 from slotcar.rollout.status import LoopStatus
 from tests.support.requests import T0
@@ -18,8 +19,8 @@ class Events:
     def __init__(self) -> None:
         self.messages: list[str] = []
 
-    def append_event(self, _kind: str, _at: object, *, device: str, details: dict[str, str]) -> None:
-        self.messages.append(f"{device}: {details['message']}")
+    def record(self, says: DeviceSetAside, _at: object, *, device: str) -> None:
+        self.messages.append(f"{device}: {says.message}")
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ from typing import cast
 
 import pytest
 
+from slotcar.base.events import CheckRequested
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry, Event
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.model import Configuration
 from slotcar.rollout.attempts import Attempt
-from slotcar.rollout.check_requests import CHECK_ASKED, LOOK_BACK, CheckRequests
+from slotcar.rollout.check_requests import LOOK_BACK, CheckRequests
 from slotcar.rollout.device_folder import AFTER
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.playbook import PlaybookResult, _Limits
@@ -203,7 +204,7 @@ def test_no_request_for_a_check_is_lost_however_many_came_during_a_play() -> Non
 
         def events_of(self, _: object, after: int | None, limit: int) -> list[Event]:
             numbers = range(1, self.count + 1)[-limit:] if after is None else range(after + 1, self.count + 1)[:limit]
-            return [Event(one, T0, CHECK_ASKED, None, None, {"devices": [f"r{one}"]}) for one in numbers]
+            return [Event(one, T0, CheckRequested.kind, None, None, {"devices": [f"r{one}"]}) for one in numbers]
 
     recorded = Recorded()
     requests = CheckRequests(cast(Ledger, recorded))

@@ -73,7 +73,7 @@ def test_nothing_recorded_is_planned_before_the_start_and_unknown_from_it_on() -
 def test_a_device_is_in_place_since_it_was_read_itself() -> None:
     """One that had nothing to do for the slot was read before the others were pushed."""
     recorded = record(entry(), SlotState.IN_PLACE, SlotState.IN_PLACE, later={"r2": at(START + 1)})
-    again = record_of(Event(5, at(START + 1), recorded.kind, "h", None, recorded.details))
+    again = record_of(Event(5, at(START + 1), recorded.event().kind, "h", None, recorded.event().details))
     assert again.later == recorded.later
     slot = slot_at(entry(), START + 2, again)
     assert {one.device: one.since for one in slot.devices} == {"r1": at(START), "r2": at(START + 1)}
@@ -209,8 +209,8 @@ def test_a_slots_state_is_that_of_the_device_that_is_furthest_from_its_promise()
 
 def test_a_record_is_what_its_event_says() -> None:
     one = record(entry(), IN_PLACE, SlotState.FAILED, why={"r2": "it takes no push"})
-    kept = record_of(Event(5, at(START), one.kind, "h", None, one.details))
+    kept = record_of(Event(5, at(START), one.event().kind, "h", None, one.event().details))
     assert kept == one
-    assert one.kind == "slot.failed"
+    assert one.event().kind == "slot.failed"
     assert kept.says_the_same_as(replace(one, sequence=9, verified_at=datetime.max.replace(tzinfo=T0.tzinfo)))
     assert not kept.says_the_same_as(replace(one, devices={"r1": IN_PLACE, "r2": IN_PLACE}))
