@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import MISSING
 from itertools import groupby
 
-from slotcar.base.events import KINDS, Detail, Kind
+from slotcar.base.events import KINDS, Detail, Kind, layout_of, sentence_of
 
 INTRODUCTION = """\
 # Events
@@ -31,7 +32,7 @@ def page() -> Iterator[str]:
     for family, kinds in groupby(sorted(KINDS.values(), key=_family), key=_family):
         yield f"\n## `{family}.`\n\n| kind | of | what | details |\n|---|---|---|---|"
         for one in kinds:
-            yield f"| `{one.kind}` | {one.of} | {one.sentence} | {_details(one.layout)} |"
+            yield f"| `{one.kind}` | {one.of} | {sentence_of(one)} | {_details(layout_of(one))} |"
 
 
 def _family(kind: type[Kind]) -> str:
@@ -39,13 +40,12 @@ def _family(kind: type[Kind]) -> str:
 
 
 def _details(details: Iterable[Detail]) -> str:
-    return ", ".join(
-        _in_brackets(f"**`{one.key}`**" if one.owners else f"`{one.key}`", optional=one.optional) for one in details
-    )
+    return ", ".join(_named(one) for one in details)
 
 
-def _in_brackets(text: str, *, optional: bool) -> str:
-    return f"({text})" if optional else text
+def _named(detail: Detail) -> str:
+    name = f"**`{detail.key}`**" if detail.owners else f"`{detail.key}`"
+    return name if detail.default is MISSING else f"({name})"
 
 
 if __name__ == "__main__":

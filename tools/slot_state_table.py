@@ -15,7 +15,7 @@ from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.cli.listing import slot_lines, state_words
 from slotcar.cli.watching import names
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import FAMILY, SlotNow, SlotState
+from slotcar.ledger.slot_states import IN_STATE, SlotNow, SlotState
 from slotcar.reservation.model import Reservation
 from slotcar.views.documents import entry_document, timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline
@@ -109,7 +109,7 @@ def page() -> str:
     lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for state in SlotState:
         api, *others = (f"`{cell}`" if number < 1 else cell for number, cell in enumerate(faces(*example(state))))
-        event = "none, for nobody read it" if state is SlotState.ENDING else f"`{FAMILY}{state.value}`"
+        event = "none, for nobody read it" if state is SlotState.ENDING else f"`{IN_STATE[state].kind}`"
         cells = (state.words, MEANS[state], api, *others, event)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,33 +19,56 @@ from slotcar.base.events import (
     PushFailure,
     PushVerified,
     ReservationRate,
+    layout_of,
     read,
+    sentence_of,
 )
 from slotcar.views.events import OWNERS_DETAILS
 from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
-ROOT = Path(__file__).parents[2]
+CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"
+IN_SQL = {"ledger/instants.py", "ledger/summaries.py"}
+IN_EXAMPLES = {"api/examples.py", "api/webhook_examples.py", "api/webhook_models.py"}
 AT = datetime(2027, 3, 1, 22, tzinfo=UTC)
 
 
-def test_every_kind_that_the_code_names_has_a_class() -> None:
-    for module in (ROOT / "controller" / "slotcar").rglob("*.py"):
-        texts = {one for one in texts_of(module.read_text()) if KIND.fullmatch(one) and not FILE.fullmatch(one)}
-        kinds = {one for one in texts if not one.endswith(".") and one.partition(".")[0] not in NO_KINDS}
-        assert kinds <= KINDS.keys(), module
+def literal_kinds(source: str) -> set[str]:
+    """The kinds that a module names by themselves, and those in its SQL."""
+    texts = [one for one in texts_of(source) if not FILE.fullmatch(one)]
+    whole = {one for one in texts if KIND.fullmatch(one) and not one.endswith(".")}
+    in_sql = {one for text in texts for one in re.findall(r"kind = '([^']+)'", text)}
+    return {one for one in whole | in_sql if one.partition(".")[0] not in NO_KINDS}
+
+
+def test_no_kind_is_named_but_by_its_class() -> None:
+    """But in SQL, which an index serves that has the same text, and in examples of documents."""
+    literals = {
+        path.relative_to(CONTROLLER).as_posix(): kinds
+        for path in CONTROLLER.rglob("*.py")
+        if path.name != "events.py" and "migrations" not in path.parts
+        if (kinds := literal_kinds(path.read_text()))
+    }
+    assert {place for place in literals if place not in IN_SQL} == IN_EXAMPLES
+    assert {kind for kinds in literals.values() for kind in kinds} <= KINDS.keys()
+
+
+def test_the_check_sees_a_literal_kind() -> None:
+    assert literal_kinds('ledger.append_event("tunnel.lost", now)') == {"tunnel.lost"}
+    assert literal_kinds("""text("SELECT * FROM event WHERE kind = 'tunnel.lost'")""") == {"tunnel.lost"}
+    assert literal_kinds('FAMILIES = ("push.", "slot."); FILE = "device.json"') == set()
 
 
 def test_every_kind_has_a_sentence_and_a_name_of_its_own() -> None:
-    assert len({kind.sentence for kind in KINDS.values()}) == len(KINDS) == len(set(KINDS.values())) > 50
-    assert all(kind.sentence.endswith(".") and kind.kind == name for name, kind in KINDS.items())
+    assert len({sentence_of(kind) for kind in KINDS.values()}) == len(KINDS) == len(set(KINDS.values())) > 50
+    assert all(sentence_of(kind).endswith(".") and kind.kind == name for name, kind in KINDS.items())
 
 
 def test_a_detail_is_an_owners_in_each_kind_or_in_none() -> None:
     """What an owner is shown goes by the detail's name, for an event of an earlier version may be of any kind."""
-    of_reservations = [detail for kind in KINDS.values() if kind.of is Of.RESERVATION for detail in kind.layout]
+    of_reservations = [detail for kind in KINDS.values() if kind.of is Of.RESERVATION for detail in layout_of(kind)]
     assert {one.key for one in of_reservations if not one.owners}.isdisjoint(OWNERS_DETAILS)
     assert [
-        kind for kind in KINDS.values() if kind.of is not Of.RESERVATION and any(d.owners for d in kind.layout)
+        kind for kind in KINDS.values() if kind.of is not Of.RESERVATION and any(d.owners for d in layout_of(kind))
     ] == []
 
 
@@ -76,3 +100,12 @@ def test_an_event_of_another_version_is_read_as_far_as_it_goes() -> None:
     local = read("push.verified", {"activate_at": "2027-03-01T22:00:00"})
     assert local == PushVerified(revision="", activate_at=None, lines=0), "whose time nobody knows"
     assert read("controller.checked", {"read_at": AT.isoformat()}) is None, "nobody knows until when it holds"
+
+
+def test_an_event_cannot_be_made_without_its_details_nor_with_others_nor_be_changed() -> None:
+    with pytest.raises(TypeError, match=r"PushFailure has no \['colour'\], and needs \['message'\]"):
+        PushFailure(revision="x", colour="red")  # type: ignore[call-arg]
+    says = PushFailure(revision="x", message="no")
+    with pytest.raises(AttributeError):
+        says.message = "yes"  # type: ignore[misc]
+    assert repr(says) == "PushFailure(revision='x', message='no')"

@@ -7,21 +7,35 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.metrics_core import Metric
 
+from slotcar.base.events import (
+    BoundaryActive,
+    BoundaryFailed,
+    ControllerLeads,
+    DeviceDrifted,
+    DeviceSetAside,
+    PushAlarm,
+    PushArmed,
+    PushFailure,
+    PushNotRolledBack,
+    PushStarted,
+    PushVerified,
+    PushWithheld,
+)
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
-from slotcar.views.phases import instant_of, lags_us
+from slotcar.views.phases import lags_us
 
 #: When each series was made is of no use here, and as many series again.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 FAMILIES = ("boundary.", "push.", "device.", "controller.")
-OF_A_DEVICE = frozenset({"push.failed", "push.device-failed", "push.not-rolled-back", "device.drifted"})
+OF_A_DEVICE = frozenset({PushFailure, DeviceSetAside, PushNotRolledBack, DeviceDrifted})
 PAGE = 2000
 #: Of pages at one scrape; what is left is counted at the next one.
 MOST_PAGES = 25
@@ -45,19 +59,19 @@ class LogFigures:
             "push_duration", "From a push's start, or its boundary if that is later, to its end", PUSHES_S
         )
         device = ("device",)
-        self._counted = {
-            "boundary.failed": self._counter("boundary_failures", "Boundaries at which devices failed"),
-            "push.failed": self._counter("device_push_failures", "Pushes that failed and were taken back", device),
-            "push.device-failed": self._counter("device_failures", "Times that a device was set aside", device),
-            "push.not-rolled-back": self._counter(
+        self._counted: Mapping[type, Counter] = {
+            BoundaryFailed: self._counter("boundary_failures", "Boundaries at which devices failed"),
+            PushFailure: self._counter("device_push_failures", "Pushes that failed and were taken back", device),
+            DeviceSetAside: self._counter("device_failures", "Times that a device was set aside", device),
+            PushNotRolledBack: self._counter(
                 "device_rollback_failures", "Pushes that failed and could not be taken back", device
             ),
-            "push.withheld": self._counter(
+            PushWithheld: self._counter(
                 "reservations_withheld", "Reservations that were not activated as a device was in trouble"
             ),
-            "push.alarm": self._counter("slots_in_danger", "Slots that asked to call operators and could not begin"),
-            "device.drifted": self._counter("device_drifts", "Times that others had changed a device", device),
-            "controller.leading": self._counter("leadership_changes", "Times that a controller took the lead"),
+            PushAlarm: self._counter("slots_in_danger", "Slots that asked to call operators and could not begin"),
+            DeviceDrifted: self._counter("device_drifts", "Times that others had changed a device", device),
+            ControllerLeads: self._counter("leadership_changes", "Times that a controller took the lead"),
         }
         self._verified = self._instants("verified", "When the device was last verified after a push")
         self._armed_until = self._instants("armed_until", "The last instant that the device is armed for")
@@ -85,8 +99,8 @@ class LogFigures:
                 # A counter that appears with 1 has not increased, as Prometheus sees it.
                 for device, kind in itertools.product(devices, OF_A_DEVICE):
                     self._counted[kind].labels(device)
-                for kind in ("push.verified", "push.armed"):
-                    for event in ledger.summaries.latest_of_devices((kind,)):
+                for latest in (PushVerified, PushArmed):
+                    for event in ledger.summaries.latest_of_devices((latest.kind,)):
                         self._look_at_device(event)
                 self._position = before[0].sequence if before else 0
             wanted = EventFilter(FAMILIES)
@@ -105,15 +119,16 @@ class LogFigures:
             yield from self.registry.collect()
 
     def _take(self, event: Event) -> None:
-        counter = self._counted.get(event.kind)
+        says = event.says
+        counter = self._counted.get(type(says))
         if counter is not None:
-            (counter.labels(event.device or "") if event.kind in OF_A_DEVICE else counter).inc()
-        if event.kind == "boundary.active":
+            (counter.labels(event.device or "") if type(says) in OF_A_DEVICE else counter).inc()
+        if isinstance(says, BoundaryActive):
             self._lags(list(lags_us(event).values()))
-        elif event.kind == "push.started":
-            self._start(event)
-        elif event.kind == "push.verified":
-            self._finish(event)
+        elif isinstance(says, PushStarted):
+            self._start(event, says)
+        elif isinstance(says, PushVerified):
+            self._finish(event, says)
         self._look_at_device(event)
 
     def _lags(self, lags_us: list[int]) -> None:
@@ -125,21 +140,18 @@ class LogFigures:
     def _look_at_device(self, event: Event) -> None:
         if event.device is None:
             return
-        if event.kind == "push.verified":
+        if isinstance(event.says, PushVerified):
             self._verified.labels(event.device).set(event.at.timestamp())
-        elif event.kind == "push.armed" and (until := instant_of(event.details, "until")) is not None:
-            self._armed_until.labels(event.device).set(until.timestamp())
+        elif isinstance(event.says, PushArmed) and event.says.until is not None:
+            self._armed_until.labels(event.device).set(event.says.until.timestamp())
 
-    def _start(self, event: Event) -> None:
+    def _start(self, event: Event, says: PushStarted) -> None:
         if len(self._started) >= MOST_UNDER_WAY:
             self._started.clear()
-        self._started[str(event.details.get("revision")), event.device] = (
-            event.at,
-            instant_of(event.details, "activate_at"),
-        )
+        self._started[says.revision, event.device] = (event.at, says.activate_at)
 
-    def _finish(self, event: Event) -> None:
-        started = self._started.pop((str(event.details.get("revision")), event.device), None)
+    def _finish(self, event: Event, says: PushVerified) -> None:
+        started = self._started.pop((says.revision, event.device), None)
         if started is None:
             return
         began, activate_at = started

@@ -10,7 +10,7 @@ The sentence is the docstring; `docs/reference/events.md` is made of these class
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import (
@@ -62,27 +62,54 @@ class Detail:
 
     Attributes:
         field: in its class. key: in JSON.
-        optional: left out where it is `empty`. empty: what it is where the log has none.
+        default: left out of the log where it is that; `MISSING` where it is always written.
+        empty: what it is where the log has none.
         owners: an owner may see it.
         read: its value, of JSON.
     """
 
     field: str
     key: str
-    optional: bool
+    default: Any
     empty: Any
     owners: bool
     read: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    details: tuple[Detail, ...]
+    names: frozenset[str]
+    always: frozenset[str]
+    defaults: Mapping[str, Any]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Kind:
-    """What an event says. A detail with a default is left out of the log where it has that."""
+    """What an event says. A detail with a default is left out of the log where it has that.
+
+    As a frozen dataclass, whose methods are not generated: that of all kinds takes longer than a short command.
+    """
 
     kind: ClassVar[str] = ""
     of: ClassVar[Of]
-    sentence: ClassVar[str]
-    layout: ClassVar[tuple[Detail, ...]]
+
+    def __init__(self, **values: Any) -> None:
+        layout = _layout(type(self))
+        if not layout.always <= values.keys() <= layout.names:
+            unknown, missing = values.keys() - layout.names, layout.always - values.keys()
+            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}, and needs {sorted(missing)}")
+        self.__dict__.update(layout.defaults)
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{name} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
     @property
     def details(self) -> dict[str, Any]:
@@ -90,13 +117,19 @@ class Kind:
         values = self.__dict__
         return {
             one.key: _written(values[one.field])
-            for one in self.layout
-            if not one.optional or values[one.field] != one.empty
+            for one in _layout(type(self)).details
+            if one.default is MISSING or values[one.field] != one.default
         }
+
+    @property
+    def words(self) -> str:
+        """What it says to people itself; empty where it has no such detail."""
+        return str(self.__dict__.get("message", ""))
 
 
 #: Each kind by its name.
 KINDS: dict[str, type[Kind]] = {}
+_LAYOUTS: dict[type[Kind], _Layout] = {}
 
 
 def read(kind: str, details: Mapping[str, Any]) -> Kind | None:
@@ -104,8 +137,8 @@ def read(kind: str, details: Mapping[str, Any]) -> Kind | None:
     of_kind = KINDS.get(kind)
     if of_kind is None:
         return None
-    values = {one.field: one.read(details[one.key]) if one.key in details else one.empty for one in of_kind.layout}
-    return None if MISSING in values.values() else of_kind(**values)
+    values = {one.field: one.read(details[one.key]) if one.key in details else one.empty for one in layout_of(of_kind)}
+    return None if any(value is MISSING for value in values.values()) else of_kind(**values)
 
 
 def _written(value: object) -> object:
@@ -142,34 +175,48 @@ _READ: Mapping[object, tuple[Callable[[Any], Any], object]] = {
 }
 
 
+def layout_of(kind: type[Kind]) -> tuple[Detail, ...]:
+    """Its details, those of its bases first."""
+    return _layout(kind).details
+
+
+def _layout(kind: type[Kind]) -> _Layout:
+    layout = _LAYOUTS.get(kind)
+    if layout is None:
+        hints = get_type_hints(kind, include_extras=True).items()
+        fields = [(name, hint) for name, hint in hints if get_origin(hint) is not ClassVar]
+        details = tuple(_detail(name, hint, getattr(kind, name, MISSING)) for name, hint in fields)
+        defaults = {one.field: one.default for one in details if one.default is not MISSING}
+        names = frozenset(one.field for one in details)
+        layout = _LAYOUTS[kind] = _Layout(details, names, names - defaults.keys(), defaults)
+    return layout
+
+
 def _detail(name: str, hint: Any, default: object) -> Detail:
     plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    read, empty = _READ.get(plain) or _READ.get(get_origin(plain), (_as_it_is, None))
+    read_as, empty = _READ.get(plain) or _READ.get(get_origin(plain), (_as_it_is, None))
     key = next((one.text for one in marks if isinstance(one, Key)), name)
-    optional = default is not MISSING
-    return Detail(name, key, optional, default if optional else empty, _OWNERS in marks, read)
+    return Detail(name, key, default, empty if default is MISSING else default, _OWNERS in marks, read_as)
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
+def sentence_of(kind: type[Kind]) -> str:
+    return " ".join((kind.__doc__ or "").split())
+
+
 def event(kind: str, of: Of) -> Callable[[type[K]], type[K]]:
     """Makes a class that of the events of a kind."""
 
-    def decorated(decorated_class: type[K]) -> type[K]:
-        made_of = dataclass(frozen=True, kw_only=True)(decorated_class)
-        hints = get_type_hints(made_of, include_extras=True)
-        made_of.kind, made_of.of = kind, of
-        made_of.sentence = " ".join((made_of.__doc__ or "").split())
-        made_of.layout = tuple(_detail(one.name, hints[one.name], one.default) for one in fields(made_of))
-        KINDS[kind] = made_of
-        return made_of
+    def registered(of_kind: type[K]) -> type[K]:
+        of_kind.kind, of_kind.of = kind, of
+        KINDS[kind] = of_kind
+        return of_kind
 
-    return decorated
+    return registered
 
 
 # -- reservations ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfReservation(Kind):
     """A change of an entry of the ledger: by whom, whose, and its version after it."""
 
@@ -179,7 +226,6 @@ class OfReservation(Kind):
     version: Owners[int]
 
 
-@dataclass(frozen=True, kw_only=True)
 class InState(OfReservation):
     """It came into a state: as it was created (`reservation`), or later."""
 
@@ -229,7 +275,6 @@ class ReservationExtended(OfReservation):
     hold_until: Owners[Instant]
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfForms(OfReservation):
     """It got another form: the one before, and the new one."""
 
@@ -306,7 +351,6 @@ class ReservationRate(Kind):
     reverse_bps: Owners[int]
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotGiven(Kind):
     """What is not on these devices, and why."""
 
@@ -314,7 +358,6 @@ class NotGiven(Kind):
     message: Owners[str]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PartNotGiven(NotGiven):
     """As `NotGiven`; `part`: what of it alone, where all else of it is there."""
 
@@ -329,7 +372,6 @@ class GroupMemberFailed(PartNotGiven):
 # -- slots -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfSlot(Kind):
     """What the controller that leads says of a slot, by what it verified: `slotcar.ledger.slot_states.SlotRecord`.
 
@@ -337,8 +379,8 @@ class OfSlot(Kind):
         devices: of each its state. why: of those that are not as they should be. later: ISO 8601, by device.
     """
 
-    start: datetime
-    end: datetime
+    start: Instant
+    end: Instant
     number: int
     form: str
     version: Owners[int]
@@ -395,11 +437,16 @@ class SlotUnknown(OfSlot):
 # -- pushes ----------------------------------------------------------------------------------------------------------
 
 
-@event("push.started", Of.DEVICE)
-class PushStarted(Kind):
-    """A push to it began: `lines` of change, the program `armed`, for `activate_at`."""
+class OfPush(Kind):
+    """A step of a push, which has one revision for all its devices."""
 
     revision: str
+
+
+@event("push.started", Of.DEVICE)
+class PushStarted(OfPush):
+    """A push to it began: `lines` of change, the program `armed`, for `activate_at`."""
+
     activate_at: Instant
     lines: int
     armed: str
@@ -407,10 +454,9 @@ class PushStarted(Kind):
 
 
 @event("push.verified", Of.DEVICE)
-class PushVerified(Kind):
+class PushVerified(OfPush):
     """It was read back and has what was pushed. Once a push: the other devices that had nothing to do (`unchanged`)."""
 
-    revision: str
     activate_at: Instant
     lines: int
     reservations: Changes | None = None
@@ -418,34 +464,29 @@ class PushVerified(Kind):
 
 
 @event("push.armed", Of.DEVICE)
-class PushArmed(Kind):
+class PushArmed(OfPush):
     """It holds a program ready, of which the first step is at `at` and the last at `until`."""
 
-    revision: str
     at: Instant
     until: Instant
 
 
 @event("push.superseded", Of.DEVICE)
-class PushSuperseded(Kind):
+class PushSuperseded(OfPush):
     """What waited on it for a boundary was withdrawn, for something else is wanted by now."""
-
-    revision: str
 
 
 @event("push.failed", Of.DEVICE)
-class PushFailure(Kind):
+class PushFailure(OfPush):
     """A push failed, on it or on another device, and is taken back from all."""
 
-    revision: str
     message: str
 
 
 @event("push.not-rolled-back", Of.DEVICE)
-class PushNotRolledBack(Kind):
+class PushNotRolledBack(OfPush):
     """A push failed and could not be taken back from it: somebody must look at it."""
 
-    revision: str
     message: str
 
 
@@ -490,32 +531,33 @@ class PushReleased(Kind):
 # -- boundaries ------------------------------------------------------------------------------------------------------
 
 
-@event("boundary.staged", Of.CONTROLLER)
-class BoundaryStaged(Kind):
-    """The devices are ready for a boundary: armed by `revision`, or a play waits for it."""
+class OfBoundary(Kind):
+    """What became of a boundary on these devices."""
 
     at: Instant
     devices: Names
+
+
+@event("boundary.staged", Of.CONTROLLER)
+class BoundaryStaged(OfBoundary):
+    """The devices are ready for a boundary: armed by `revision`, or a play waits for it."""
+
     revision: str = ""
 
 
 @event("boundary.active", Of.CONTROLLER)
-class BoundaryActive(Kind):
+class BoundaryActive(OfBoundary):
     """The devices acted at a boundary, each so late (`lag_us`, where it told); those `unchanged` had nothing to do."""
 
-    at: Instant
-    devices: Names
     lag_us: Mapping[str, int | None] | int | None = None
     revision: str = ""
     unchanged: Names = ()
 
 
 @event("boundary.failed", Of.CONTROLLER)
-class BoundaryFailed(Kind):
-    """The devices could not be changed at a boundary."""
+class BoundaryFailed(OfBoundary):
+    """The devices could not be changed at a boundary; `withheld`, which only answers have: a slot was kept from them."""
 
-    at: Instant
-    devices: Names
     message: str = ""
     withheld: bool = False
 

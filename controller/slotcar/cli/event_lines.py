@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from slotcar.base.events import PushArmed, PushRolledBack, PushSuperseded, PushVerified
 from slotcar.cli.tables import Column
 from slotcar.cli.zones import in_readers_zone
 
@@ -15,7 +16,7 @@ NARROW = (Column("event", leave_out=2), Column("at", leave_out=1), Column("what"
 #: A line names so many reservations.
 MOST_SHOWN = 10
 #: What a push ended with; the first that one of its devices has counts.
-_OUTCOMES = {"push.rolled-back": "rolled back", "push.superseded": "superseded", "push.verified": "pushed"}
+_OUTCOMES = {PushRolledBack.kind: "rolled back", PushSuperseded.kind: "superseded", PushVerified.kind: "pushed"}
 
 
 def cells(event: Event, *, long: bool = False) -> tuple[str, str, str, str, str]:
@@ -111,7 +112,7 @@ class PushLines:
             changes = [one for one in reservations if one.keys() & {"starting", "changing", "ending"}]
             boundary = max((one["boundary"] for one in changes if "boundary" in one), default="")
             return _sentence(boundary, names_of(*(changes or reservations)), devices, repairs=not changes)
-        armed = self._of("push.armed")
+        armed = self._of(PushArmed.kind)
         boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
         return self._concerning(boundary, devices)
 

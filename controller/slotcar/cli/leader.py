@@ -26,6 +26,7 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
     Raises:
         NotPossible: it does not answer in time.
     """
+    from slotcar.base.events import CheckDone, PushVerified
     from slotcar.ledger.queries import EventFilter
     from slotcar.rollout.check_requests import ask_check, wait_for_answer
 
@@ -37,9 +38,9 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
             f"no controller answered within {PATIENCE_S:.0f} s; the next leading controller reads these routers first:"
             " see `slotcar status --watch`"
         )
-    events = opened.ledger.events_of(EventFilter(("push.verified",)), request_sequence, 1000)
+    events = opened.ledger.events_of(EventFilter((PushVerified.kind,)), request_sequence, 1000)
     pushed = sorted({event.device for event in events if event.device and event.sequence < answer.sequence} & {*names})
-    failed: dict[str, str] = dict(answer.details["failed"])
+    failed = dict(answer.says.failed) if isinstance(answer.says, CheckDone) else {}
     equal = sorted({*names} - {*pushed} - failed.keys())
 
     def table() -> None:

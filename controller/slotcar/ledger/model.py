@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
@@ -210,7 +211,7 @@ def _joined(flows: Sequence[ReservedFlow]) -> frozenset[ReservedFlow]:
     return frozenset(joined.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """One transition or push, kept for ever. `kind` is dotted: `reservation.committed`, `push.verified`."""
 
@@ -221,7 +222,7 @@ class Event:
     device: str | None
     details: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def says(self) -> events.Kind | None:
         """What it says, by its kind; None of a kind that has no class."""
         return events.read(self.kind, self.details)

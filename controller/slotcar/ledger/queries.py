@@ -23,6 +23,7 @@ from sqlalchemy import (
     text,
 )
 
+from slotcar.base.events import ReservationCommitted
 from slotcar.base.timebase import to_us
 from slotcar.ledger import rows, schema, searching
 from slotcar.ledger.known_entries import KnownEntries
@@ -240,7 +241,7 @@ def between(
 
     Of those that were cancelled, the ones that had been committed before. `owner`: only this one's; the first `limit`.
     """
-    committed = select(_event.handle).where(_event.handle == _entry.handle, _event.kind == "reservation.committed")
+    committed = select(_event.handle).where(_event.handle == _entry.handle, _event.kind == ReservationCommitted.kind)
     over = (_entry.state == State.CANCELLED.value) & committed.exists()
     stands = _entry.state.in_([State.COMMITTED.value, State.ENDED.value])
     statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))

@@ -13,26 +13,23 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from slotcar.base import events
-from slotcar.base.events import OfSlot
+from slotcar.base.events import ControllerChecked, DeviceHeld, DeviceReleased, OfSlot
 from slotcar.base.timebase import Window, iso
 from slotcar.ledger.model import Entry, Event, State
 
 #: Devices that were armed act by themselves at a start, and are read shortly after it: so long nothing is amiss.
 ACTING = timedelta(seconds=60)
-#: The beginning of the kinds of events that tell of a slot: the state follows.
-FAMILY = "slot."
-#: The controller that leads read all devices: `except` had not what was wanted, or were not read; `later` got it then.
-CHECKED = "controller.checked"
-DEVICE_HELD, DEVICE_RELEASED = "device.held", "device.released"
 #: Events of a device after which nobody knows what it has, until a slot's event says it again.
-_DOUBTS = {
-    "device.drifted": "it was found changed by somebody else",
-    "push.device-failed": "it takes no push",
-    "push.failed": "a push to it failed",
-    "push.not-rolled-back": "a push to it failed, and could not be rolled back",
+_DOUBTS: Mapping[type, str] = {
+    events.DeviceDrifted: "it was found changed by somebody else",
+    events.DeviceSetAside: "it takes no push",
+    events.PushFailure: "a push to it failed",
+    events.PushNotRolledBack: "a push to it failed, and could not be rolled back",
 }
 #: Of these the last one of a device counts.
-TELLING = (*_DOUBTS, DEVICE_HELD, DEVICE_RELEASED, "push.verified")
+TELLING = tuple(
+    kind.kind for kind in events.KINDS.values() if kind in {*_DOUBTS, DeviceHeld, DeviceReleased, events.PushVerified}
+)
 
 
 class SlotState(StrEnum):
@@ -155,6 +152,8 @@ class SlotRecord:
 def record_of(event: Event) -> SlotRecord:
     says = event.says
     assert isinstance(says, OfSlot)
+    assert says.start
+    assert says.end
     return SlotRecord(
         event.handle or "",
         Window(says.start, says.end),
@@ -198,7 +197,7 @@ class Recorded:
     Attributes:
         records: the last of each reservation, by handle.
         devices: the last event of `TELLING` of each device.
-        checked: the last event `CHECKED`.
+        checked: the last event `ControllerChecked`.
         whole: whoever asks may know who holds a device, and a device's own words.
     """
 
@@ -340,36 +339,32 @@ def _by_newer_event(of_record: DeviceSlot, handle: str, record: SlotRecord, reco
         or of_record.state not in (SlotState.IN_PLACE, SlotState.ARMED)
     ):
         return of_record
-    lacking = event.kind == DEVICE_HELD or (event.kind == DEVICE_RELEASED and not _checked_since(event, recorded))
-    if lacking and handle in event.details.get("removed", ()):
-        by = event.details.get("actor") if recorded.whole and event.kind == DEVICE_HELD else "an operator"
-        return DeviceSlot(of_record.device, SlotState.ROLLED_BACK, event.at, f"by {by}")
-    if event.kind in _DOUBTS:
-        return DeviceSlot(
-            of_record.device, SlotState.UNKNOWN, event.at, _say(of_record.device, _DOUBTS[event.kind], recorded)
-        )
+    says = event.says
+    if isinstance(says, DeviceHeld | DeviceReleased) and handle in says.removed:
+        is_held = isinstance(says, DeviceHeld)
+        if is_held or not _checked_since(event.sequence, of_record.device, recorded):
+            by = says.actor if recorded.whole and is_held else "an operator"
+            return DeviceSlot(of_record.device, SlotState.ROLLED_BACK, event.at, f"by {by}")
+    if why := _DOUBTS.get(type(says)):
+        return DeviceSlot(of_record.device, SlotState.UNKNOWN, event.at, _say(of_record.device, why, recorded))
     return of_record
 
 
-def _checked_since(event: Event, recorded: Recorded) -> bool:
-    """Whether its device was read after it, and had what was wanted."""
-    checked = recorded.checked
-    return checked is not None and checked.sequence > event.sequence and event.device not in checked.details["except"]
+def _checked_since(sequence: int, device: str, recorded: Recorded) -> ControllerChecked | None:
+    """The last check, where it came after the event of this number and the device had what was wanted."""
+    event = recorded.checked
+    says = event.says if event is not None and event.sequence > sequence else None
+    return says if isinstance(says, ControllerChecked) and device not in says.lacking else None
 
 
 def _while_verified(of_record: DeviceSlot, record: SlotRecord, recorded: Recorded, now: datetime) -> DeviceSlot:
     """In place, as of the last time that the device was read; not known once that was too long ago."""
     verified_at = record.later.get(of_record.device, record.verified_at or record.at)
     until = record.until
-    checked = recorded.checked
-    if (
-        checked is not None
-        and checked.sequence > record.sequence
-        and of_record.device not in checked.details["except"]
-    ):
-        later = checked.details.get("later", {})
-        verified_at = datetime.fromisoformat(later.get(of_record.device, checked.details["read_at"]))
-        until = datetime.fromisoformat(checked.details["until"])
+    if checked := _checked_since(record.sequence, of_record.device, recorded):
+        later = checked.later.get(of_record.device)
+        verified_at = datetime.fromisoformat(later) if later else checked.read_at
+        until = checked.until
     if until is not None and until < now:
         return DeviceSlot(of_record.device, SlotState.UNKNOWN, verified_at, "no controller has read it since")
     return replace(of_record, since=verified_at)
@@ -380,17 +375,15 @@ def _say(device: str, why: str, recorded: Recorded) -> str:
     event = recorded.devices.get(device)
     if not why or not recorded.whole or event is None:
         return why
-    message = str(event.details.get("message", ""))
-    if event.kind == DEVICE_HELD:
-        return _held_words(event)
-    return f"{why}: {message}" if message and event.kind in _DOUBTS else why
+    says = event.says
+    if isinstance(says, DeviceHeld):
+        return _held_words(says)
+    return f"{why}: {says.words}" if says and says.words and type(says) in _DOUBTS else why
 
 
-def _held_words(event: Event) -> str:
-    until = event.details.get("until")
-    end = f" until {_iso(datetime.fromisoformat(until))}" if until else ""
-    reason = event.details.get("message")
-    return f"held by {event.details.get('actor', 'an operator')}{end}{f' ({reason})' if reason else ''}"
+def _held_words(hold: DeviceHeld) -> str:
+    end = f" until {_iso(hold.until)}" if hold.until else ""
+    return f"held by {hold.actor or 'an operator'}{end}{f' ({hold.message})' if hold.message else ''}"
 
 
 def _why(devices: Iterable[DeviceSlot], state: SlotState) -> str:

@@ -8,6 +8,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from slotcar.base.events import (
+    KINDS,
+    DeviceDrifted,
+    DeviceHeld,
+    DeviceReleased,
+    DeviceSetAside,
+    DeviceUnadopted,
+    PushFailure,
+    PushNotRolledBack,
+    PushVerified,
+)
 from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
 from slotcar.network.model import Network
@@ -27,18 +38,18 @@ class DeviceState(StrEnum):
 
 
 #: The events that end in a state; all others leave a device in the one that it has.
-_STATES = {
-    "push.verified": DeviceState.EQUAL,
-    "device.drifted": DeviceState.DRIFTED,
-    "push.device-failed": DeviceState.FAILED,
-    "push.failed": DeviceState.FAILED,
-    "push.not-rolled-back": DeviceState.FAILED,
-    "device.unadopted": DeviceState.WAITING,
-    "device.held": DeviceState.HELD,
-    "device.released": DeviceState.UNKNOWN,
+_STATES: Mapping[type, DeviceState] = {
+    PushVerified: DeviceState.EQUAL,
+    DeviceDrifted: DeviceState.DRIFTED,
+    DeviceSetAside: DeviceState.FAILED,
+    PushFailure: DeviceState.FAILED,
+    PushNotRolledBack: DeviceState.FAILED,
+    DeviceUnadopted: DeviceState.WAITING,
+    DeviceHeld: DeviceState.HELD,
+    DeviceReleased: DeviceState.UNKNOWN,
 }
 #: Kinds of events that tell of a device's state.
-TELLING = tuple(_STATES)
+TELLING = tuple(kind.kind for kind in KINDS.values() if kind in _STATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ def known_states(
     """
     last: dict[str, Event] = {}
     for event in sorted(latest, key=lambda one: one.sequence):
-        if event.kind in _STATES and event.device:
+        if type(event.says) in _STATES and event.device:
             last[event.device] = event
     return tuple(_known(name, network, last, loop or LoopStatus(), now) for name in sorted(network.devices))
 
@@ -78,9 +89,9 @@ def known_states(
 def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopStatus, now: datetime) -> KnownState:
     device, event = network.devices[name], last.get(name)
     state = _state_by(event, now) if event else DeviceState.UNKNOWN
-    message = str(event.details.get("message", "")) if event and state is not DeviceState.EQUAL else ""
-    if event and _is_ended_hold(event, now):
-        message = f"held until {event.details['until']}; no controller that leads has read it since"
+    message = event.says.words if event and event.says and state is not DeviceState.EQUAL else ""
+    if event and (until := _ended_hold(event, now)):
+        message = f"held until {until.isoformat()}; no controller that leads has read it since"
     read_at = loop.read_at.get(name)
     if name in loop.troubles:
         state = state if state in (DeviceState.WAITING, DeviceState.HELD) else DeviceState.FAILED
@@ -94,12 +105,13 @@ def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopSta
 
 
 def _state_by(event: Event, now: datetime) -> DeviceState:
-    return DeviceState.UNKNOWN if _is_ended_hold(event, now) else _STATES[event.kind]
+    return DeviceState.UNKNOWN if _ended_hold(event, now) else _STATES[type(event.says)]
 
 
-def _is_ended_hold(event: Event, now: datetime) -> bool:
-    until = event.details.get("until") if event.kind == "device.held" else None
-    return bool(until) and datetime.fromisoformat(str(until)) <= now
+def _ended_hold(event: Event, now: datetime) -> datetime | None:
+    """Until when it was held; None where it still is, or was not."""
+    until = event.says.until if isinstance(event.says, DeviceHeld) else None
+    return until if until is not None and until <= now else None
 
 
 def states_document(states: Iterable[KnownState]) -> list[dict[str, Any]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slotcar.base.events import KINDS
+from slotcar.base.events import KINDS, layout_of
 from slotcar.ledger.model import Event
 from slotcar.policy.roles import Caller, only_owner
 
 #: Details of events of reservations that their owner is shown, whatever the kind. What is in no class is not shown.
-OWNERS_DETAILS = frozenset(detail.key for kind in KINDS.values() for detail in kind.layout if detail.owners)
+OWNERS_DETAILS = frozenset(detail.key for kind in KINDS.values() for detail in layout_of(kind) if detail.owners)
 #: Of these the handle of another reservation, shown where that is the owner's too; the second names its owner.
 ROOM, ROOM_OWNER = "makes_room_for", "makes_room_for_owner"
 

@@ -7,16 +7,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
+from slotcar.base.events import (
+    BoundaryActive,
+    BoundaryFailed,
+    BoundarySeen,
+    BoundaryStaged,
+    Kind,
+    OfBoundary,
+    OfPush,
+    OfSlot,
+    PushArmed,
+    PushFailure,
+    PushNotRolledBack,
+    PushStarted,
+    PushVerified,
+)
 from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
-from slotcar.ledger.slot_states import FAMILY
+from slotcar.ledger.slot_states import SlotState
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.", "slot.")
-#: A controller that took the lead found devices to have what was wanted of them, and pushed nothing.
-BOUNDARY_SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
@@ -73,22 +85,23 @@ def records_of(events: Iterable[Event]) -> Records:
     failures: dict[str, set[datetime]] = defaultdict(set)
     withheld: set[datetime] = set()
     for event in events:
-        at = _boundary(event, revisions)
-        phase = _phase(event, at)
-        if phase is None and event.kind != BOUNDARY_SEEN:
+        says = event.says
+        at = _boundary(says, revisions)
+        phase = _phase(says, event.at, at)
+        if phase is None and not isinstance(says, BoundarySeen):
             continue
-        if at is not None and event.details.get("withheld"):
+        if at is not None and isinstance(says, BoundaryFailed) and says.withheld:
             withheld.add(at)
         lags = lags_us(event)
         for device in devices_of(event):
             if at is not None and phase is not None:
-                new = Record(phase, lags.get(device), _message(event, phase), event.sequence)
+                new = Record(phase, lags.get(device), _message(says, phase), event.sequence)
                 records[at, device] = _later(records.get((at, device)), new)
                 (failures[device].add if phase in NOT_GIVEN else failures[device].discard)(at)
-            if event.kind in ("push.verified", BOUNDARY_SEEN):
+            if isinstance(says, PushVerified | BoundarySeen):
                 # What failed at a boundary, and is verified after it, carries what that boundary wanted, late. Only a push
                 # gives a device what was withheld from it.
-                made_good = failures[device] - withheld if event.kind == BOUNDARY_SEEN else failures[device]
+                made_good = failures[device] - withheld if isinstance(says, BoundarySeen) else failures[device]
                 for boundary in [one for one in made_good if one <= event.at]:
                     words = f"late, at {iso(event.at)}: {records[boundary, device].message}"
                     records[boundary, device] = Record(Phase.ACTIVE, None, words)
@@ -101,22 +114,19 @@ def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Sighting, ...]]:
     by_device: dict[str, list[Sighting]] = defaultdict(list)
     for event in events:
         if sighting := _sighting(event):
-            for device in (*devices_of(event), *_unchanged(event)):
+            unchanged = event.says.unchanged if isinstance(event.says, PushVerified) else ()
+            for device in (*devices_of(event), *unchanged):
                 by_device[device].append(sighting)
-        elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
-            for device in _unchanged(event):
-                by_device[device].append(Sighting(at, event.at))
+        elif isinstance(says := event.says, BoundaryActive) and says.at is not None:
+            for device in says.unchanged:
+                by_device[device].append(Sighting(says.at, event.at))
     return {device: tuple(listed) for device, listed in by_device.items()}
 
 
-def _unchanged(event: Event) -> tuple[str, ...]:
-    """Devices that had what was wanted, and nothing to do for it."""
-    return tuple(str(device) for device in event.details.get("unchanged", ()))
-
-
 def _sighting(event: Event) -> Sighting | None:
-    key = {"push.verified": "activate_at", BOUNDARY_SEEN: "until"}.get(event.kind)
-    until = instant_of(event.details, key) if key else None
+    says = event.says
+    until = says.activate_at if isinstance(says, PushVerified) else None
+    until = says.until if isinstance(says, BoundarySeen) else until
     # Sighting before its instant, it is what the device holds ready.
     return Sighting(until, event.at) if until is not None and until <= event.at else None
 
@@ -134,11 +144,13 @@ def slot_events_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Eve
     """By boundary and device: the last event of a slot that says that it is in place there since its start, kept from it at
     its start, or gone since its end."""
     last: dict[tuple[datetime, str], Event] = {}
-    edge = {"in-place": "start", "withheld": "start", "ended": "end"}
     for event in events:
-        for device, state in event.details["devices"].items() if event.kind.startswith(FAMILY) else ():
-            at = instant_of(event.details, edge[state]) if state in edge else None
-            if at is not None:
+        says = event.says
+        if not isinstance(says, OfSlot):
+            continue
+        edge = {SlotState.IN_PLACE: says.start, SlotState.WITHHELD: says.start, SlotState.ENDED: says.end}
+        for device, state in says.devices.items():
+            if at := edge.get(SlotState(state)):
                 last[at, device] = event
     return last
 
@@ -146,12 +158,12 @@ def slot_events_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Eve
 def with_slot_event(record: Record | None, slot_event: Event | None, device: str) -> Record | None:
     """A device that had nothing to do at a boundary and was read is not unrecorded; nor has it failed for ever where what
     was withheld then is in place since. One from which a slot is kept is not only planned or armed."""
-    if slot_event is None:
+    says = slot_event.says if slot_event else None
+    if slot_event is None or not isinstance(says, OfSlot):
         return record
-    if slot_event.details["devices"][device] == "withheld":
+    if says.devices[device] == SlotState.WITHHELD:
         stands = record is not None and (record.phase is Phase.ACTIVE or record.phase in NOT_GIVEN)
-        why = str(slot_event.details.get("message", ""))
-        return record if stands else Record(Phase.WITHHELD, None, why, slot_event.sequence)
+        return record if stands else Record(Phase.WITHHELD, None, says.message, slot_event.sequence)
     if record is not None and record.phase not in NOT_GIVEN:
         return record
     if record is None:
@@ -162,68 +174,54 @@ def with_slot_event(record: Record | None, slot_event: Event | None, device: str
 
 
 def devices_of(event: Event) -> tuple[str, ...]:
-    listed = event.details.get("devices", ())
-    return (event.device,) if event.device else tuple(str(device) for device in listed)
+    says = event.says
+    return (event.device,) if event.device else says.devices if isinstance(says, OfBoundary | BoundarySeen) else ()
 
 
 def lags_us(event: Event) -> dict[str, int]:
     """Microseconds after the boundary, by device: one number for all of them, or one each."""
-    lag = event.details.get("lag_us")
+    lag = event.says.lag_us if isinstance(event.says, BoundaryActive) else None
     if isinstance(lag, Mapping):
         return {str(device): one for device, one in lag.items() if isinstance(one, int)}
     return dict.fromkeys(devices_of(event), lag) if isinstance(lag, int) else {}
 
 
-def boundary_of(event: Event) -> datetime | None:
-    """The boundary that an event names itself."""
-    return instant_of(event.details, "at") if event.kind.startswith(("boundary.", "push.armed")) else None
-
-
-def _boundary(event: Event, revisions: dict[str, datetime]) -> datetime | None:
+def _boundary(says: Kind | None, revisions: dict[str, datetime]) -> datetime | None:
     """The boundary that an event is about, told by itself or by an earlier event of its revision."""
-    at = boundary_of(event) or instant_of(event.details, "activate_at")
-    revision = str(event.details.get("revision") or "")
+    at = says.activate_at if isinstance(says, PushStarted | PushVerified) else None
+    at = says.at if isinstance(says, OfBoundary | PushArmed) else at
+    revision = says.revision if isinstance(says, OfPush | BoundaryStaged | BoundaryActive) else ""
     if at is not None and revision:
         revisions[revision] = at
     return at or revisions.get(revision)
 
 
-def instant_of(details: Mapping[str, Any], key: str) -> datetime | None:
-    """An aware instant in an event's details; None where there is none."""
-    try:
-        instant = datetime.fromisoformat(str(details[key]))
-    except (KeyError, ValueError):
-        return None
-    return instant if instant.tzinfo is not None else None
-
-
-_SIMPLY = {
-    "push.started": Phase.STAGED,
-    "push.armed": Phase.ARMED,
-    "boundary.active": Phase.ACTIVE,
-    "boundary.failed": Phase.FAILED,
-    "push.failed": Phase.FAILED,
-    "push.not-rolled-back": Phase.FAILED,
+_SIMPLY: Mapping[type, Phase] = {
+    PushStarted: Phase.STAGED,
+    PushArmed: Phase.ARMED,
+    BoundaryActive: Phase.ACTIVE,
+    PushFailure: Phase.FAILED,
+    PushNotRolledBack: Phase.FAILED,
 }
 
 
-def _phase(event: Event, at: datetime | None) -> Phase | None:
-    if event.kind == "boundary.staged":
+def _phase(says: Kind | None, recorded_at: datetime, boundary: datetime | None) -> Phase | None:
+    if isinstance(says, BoundaryStaged):
         # It names the revision that armed the devices; without one a play waits for the boundary.
-        return Phase.ARMED if event.details.get("revision") else Phase.STAGED
-    if event.kind == "push.verified":
+        return Phase.ARMED if says.revision else Phase.STAGED
+    if isinstance(says, PushVerified):
         # Read back before the boundary, it is the program that was found, not yet its effect.
-        return Phase.ARMED if at is not None and event.at < at else Phase.ACTIVE
-    if event.kind == "boundary.failed" and event.details.get("withheld"):
-        return Phase.WITHHELD
-    return _SIMPLY.get(event.kind)
+        return Phase.ARMED if boundary is not None and recorded_at < boundary else Phase.ACTIVE
+    if isinstance(says, BoundaryFailed):
+        return Phase.WITHHELD if says.withheld else Phase.FAILED
+    return _SIMPLY.get(type(says))
 
 
-def _message(event: Event, phase: Phase) -> str:
+def _message(says: Kind | None, phase: Phase) -> str:
     if phase not in NOT_GIVEN:
         return ""
-    words = str(event.details.get("message") or "no reason was recorded")
-    return f"not rolled back: {words}" if event.kind == "push.not-rolled-back" else words
+    words = (says.words if says else "") or "no reason was recorded"
+    return f"not rolled back: {words}" if isinstance(says, PushNotRolledBack) else words
 
 
 def _later(old: Record | None, new: Record) -> Record:

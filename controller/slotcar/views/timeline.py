@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
+from slotcar.base.events import BoundaryFailed, PushWithheld
 from slotcar.base.timebase import MICROSECOND
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import SlotState, configured_devices
@@ -186,17 +187,17 @@ def timeline(
 def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[Event]:
     """The events, with each reservation that was withheld told of at the boundary at which it was to begin."""
     for event in events:
-        entry = entries.get(event.handle or "") if event.kind == "push.withheld" else None
-        if entry is None:
+        says, entry = event.says, entries.get(event.handle or "")
+        if entry is None or not isinstance(says, PushWithheld):
             yield event
             continue
         # It is told of while the boundary is prepared, or at any time until the slot ends.
         start = next((window.start for window in entry.reservation.windows if window.end > event.at), None)
         if start is not None:
-            message = f"{_name(entry)} was withheld: trouble with {', '.join(event.details.get('devices', ()))}"
-            devices = sorted(configured_devices(entry))
-            details = {"at": start.isoformat(), "devices": devices, "message": message, "withheld": True}
-            yield replace(event, kind="boundary.failed", details=details)
+            message = f"{_name(entry)} was withheld: trouble with {', '.join(says.devices)}"
+            devices = tuple(sorted(configured_devices(entry)))
+            failed = BoundaryFailed(at=start, devices=devices, message=message, withheld=True)
+            yield replace(event, kind=failed.kind, details=failed.details)
 
 
 def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime, _Gathered]:

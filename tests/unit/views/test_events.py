@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from slotcar.base.events import KINDS
+from slotcar.base.events import KINDS, layout_of
 from slotcar.ledger.model import Event
 from slotcar.notify.message import message_of
 from slotcar.policy.roles import Caller, Role
@@ -44,7 +44,7 @@ def test_an_owners_webhook_is_told_what_its_owner_is() -> None:
 def test_every_detail_of_a_reservations_event_is_an_owners_or_another_owners() -> None:
     """A new one is not forgotten: it is marked in its class, or it is named here."""
     kinds = [kind for kind in KINDS.values() if kind.kind.startswith("reservation.")]
-    assert {detail.key for kind in kinds for detail in kind.layout} - OWNERS_DETAILS == {ROOM, ROOM_OWNER}
+    assert {detail.key for kind in kinds for detail in layout_of(kind)} - OWNERS_DETAILS == {ROOM, ROOM_OWNER}
 
 
 def test_an_owner_is_shown_these_details_and_no_others() -> None:

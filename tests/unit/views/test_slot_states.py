@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.events import ControllerChecked
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.ledger.slot_states import (
     ACTING,
-    CHECKED,
     Recorded,
     SlotNow,
     SlotRecord,
@@ -101,9 +101,8 @@ def test_in_place_is_as_of_the_last_reading_and_unknown_once_nobody_reads() -> N
     assert slot_at(entry((START, 200)), START + 12, one).words == (
         "unknown since 2027-03-01T12:10:00Z: r1, r2: no controller has read it since"
     )
-    check = event(
-        9, CHECKED, read_at=at(START + 10).isoformat(), until=at(START + 21).isoformat(), **{"except": ["r2"]}
-    )
+    checked = ControllerChecked(read_at=at(START + 10), until=at(START + 21), lacking=("r2",), later={})
+    check = event(9, checked.kind, **checked.details)
     later = slot_at(entry((START, 200)), START + 15, one, checked=check)
     assert by_device(later) == {"r1": IN_PLACE, "r2": SlotState.UNKNOWN}, "r2 was not read then"
     assert later.devices[0].since == at(START + 10)
@@ -146,7 +145,8 @@ def test_a_rollback_is_known_though_nobody_leads_and_of_whom_it_took_it() -> Non
     released = event(7, "device.released", "r2", actor="controller", removed=["h"])
     slot = slot_at(entry(), 15, one, devices={"r2": released}, whole=True)
     assert (slot.state, slot.why) == (SlotState.ROLLED_BACK, "r2: by an operator"), "nobody pushed to it since"
-    check = event(8, CHECKED, read_at=at(15).isoformat(), until=at(26).isoformat(), **{"except": []})
+    checked = ControllerChecked(read_at=at(15), until=at(26), lacking=(), later={})
+    check = event(8, checked.kind, **checked.details)
     assert slot_at(entry(), 16, one, devices={"r2": released}, checked=check).state is IN_PLACE, "somebody put it back"
     others = event(6, "device.held", "r2", actor="ops", removed=["h-other"])
     assert slot_at(entry(), 15, one, devices={"r2": others}).state is IN_PLACE, "it left this one there"
