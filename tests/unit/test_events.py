@@ -23,7 +23,7 @@ from slotcar.base.events import (
     read,
     sentence_of,
 )
-from slotcar.views.events import OWNERS_DETAILS
+from slotcar.views.events import owners_details
 from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
 CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"
@@ -66,7 +66,7 @@ def test_every_kind_has_a_sentence_and_a_name_of_its_own() -> None:
 def test_a_detail_is_an_owners_in_each_kind_or_in_none() -> None:
     """What an owner is shown goes by the detail's name, for an event of an earlier version may be of any kind."""
     of_reservations = [detail for kind in KINDS.values() if kind.of is Of.RESERVATION for detail in layout_of(kind)]
-    assert {one.key for one in of_reservations if not one.owners}.isdisjoint(OWNERS_DETAILS)
+    assert {one.key for one in of_reservations if not one.owners}.isdisjoint(owners_details())
     assert [
         kind for kind in KINDS.values() if kind.of is not Of.RESERVATION and any(d.owners for d in layout_of(kind))
     ] == []

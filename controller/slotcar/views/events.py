@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from slotcar.base.events import KINDS, layout_of
 from slotcar.ledger.model import Event
 from slotcar.policy.roles import Caller, only_owner
 
-#: Details of events of reservations that their owner is shown, whatever the kind. What is in no class is not shown.
-OWNERS_DETAILS = frozenset(detail.key for kind in KINDS.values() for detail in layout_of(kind) if detail.owners)
 #: Of these the handle of another reservation, shown where that is the owner's too; the second names its owner.
 ROOM, ROOM_OWNER = "makes_room_for", "makes_room_for_owner"
 
 
+@cache
+def owners_details() -> frozenset[str]:
+    """Details of events of reservations that their owner is shown, whatever the kind. What is in no class is not shown.
+
+    Made when it is first asked for: to look through all classes would delay each command.
+    """
+    return frozenset(detail.key for kind in KINDS.values() for detail in layout_of(kind) if detail.owners)
+
+
 def shown_to_owner(event: Event, owner: str) -> Event:
     """The event as this owner, whose reservation it is of, may see it."""
-    details = {key: value for key, value in event.details.items() if key in OWNERS_DETAILS}
+    details = {key: value for key, value in event.details.items() if key in owners_details()}
     if ROOM in event.details and event.details.get(ROOM_OWNER) == owner:
         details[ROOM] = event.details[ROOM]
     return replace(event, details=details)
