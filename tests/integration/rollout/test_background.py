@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from slotcar.base.events import ReservationRate
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.planning.source import source_of_body
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import load_text
-from slotcar.rollout.announcing import KIND
 from slotcar.views.timeline import TimelineQuery
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
@@ -62,7 +62,7 @@ def rates(ledger: Ledger, handle: str) -> list[tuple[datetime, datetime, int]]:
     return [
         (event.at, datetime.fromisoformat(event.details["at"]), event.details["forward_bps"])
         for event in ledger.events(limit=1000, handle=handle)
-        if event.kind == KIND
+        if event.kind == ReservationRate.kind
     ]
 
 
