@@ -12,6 +12,7 @@ import pytest
 from slotcar.base.events import (
     KINDS,
     BoundaryActive,
+    BoundaryStaged,
     ControllerChecked,
     DeviceHeld,
     Kind,
@@ -78,6 +79,11 @@ def test_a_detail_is_an_owners_in_each_kind_or_in_none() -> None:
         (PushFailure(revision="x", message="no"), {"revision": "x", "message": "no"}),
         (ReservationRate(at=AT, forward_bps=1, reverse_bps=0), {"at": AT.isoformat(), "forward_bps": 1, "reverse_bps": 0}),
         (DeviceHeld(), {}),
+        (BoundaryStaged(at=AT, devices=("r1",)), {"at": AT.isoformat(), "devices": ["r1"]}),
+        (
+            BoundaryStaged(at=AT, devices=("r1",), revision=""),
+            {"at": AT.isoformat(), "devices": ["r1"], "revision": ""},
+        ),
         (DeviceHeld(until=AT, removed=("h",)), {"until": AT.isoformat(), "removed": ["h"]}),
         (
             ControllerChecked(read_at=AT, until=AT, lacking=(), later={}),

@@ -542,7 +542,7 @@ class OfBoundary(Kind):
 class BoundaryStaged(OfBoundary):
     """The devices are ready for a boundary: armed by `revision`, or a play waits for it."""
 
-    revision: str = ""
+    revision: str | None = None
 
 
 @event("boundary.active", Of.CONTROLLER)

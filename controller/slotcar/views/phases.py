@@ -148,9 +148,11 @@ def slot_events_of(events: Iterable[Event]) -> Mapping[tuple[datetime, str], Eve
         says = event.says
         if not isinstance(says, OfSlot):
             continue
-        edge = {SlotState.IN_PLACE: says.start, SlotState.WITHHELD: says.start, SlotState.ENDED: says.end}
+        edge: Mapping[str, datetime | None] = {
+            SlotState.IN_PLACE: says.start, SlotState.WITHHELD: says.start, SlotState.ENDED: says.end
+        }  # fmt: skip
         for device, state in says.devices.items():
-            if at := edge.get(SlotState(state)):
+            if at := edge.get(state):
                 last[at, device] = event
     return last
 
@@ -190,10 +192,10 @@ def _boundary(says: Kind | None, revisions: dict[str, datetime]) -> datetime | N
     """The boundary that an event is about, told by itself or by an earlier event of its revision."""
     at = says.activate_at if isinstance(says, PushStarted | PushVerified) else None
     at = says.at if isinstance(says, OfBoundary | PushArmed) else at
-    revision = says.revision if isinstance(says, OfPush | BoundaryStaged | BoundaryActive) else ""
+    revision = says.revision if isinstance(says, OfPush | BoundaryStaged | BoundaryActive) else None
     if at is not None and revision:
         revisions[revision] = at
-    return at or revisions.get(revision)
+    return at or revisions.get(revision or "")
 
 
 _SIMPLY: Mapping[type, Phase] = {

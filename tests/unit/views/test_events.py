@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from slotcar.base.events import KINDS, layout_of
+from slotcar.base.events import KINDS, SlotInPlace, layout_of
 from slotcar.ledger.model import Event
 from slotcar.notify.message import message_of
 from slotcar.policy.roles import Caller, Role
 from slotcar.views.events import ROOM, ROOM_OWNER, owners_details, shown_to
+from slotcar.views.phases import slot_events_of
 
 HEP = Caller("cms", Role.REQUESTER, "hep")
+START = datetime(2027, 3, 1, 22, tzinfo=UTC)
 ALL = [Caller("ops", Role.OPERATOR), Caller("eye", Role.AUDITOR)]
 
 
@@ -54,3 +56,11 @@ def test_an_owner_is_shown_these_details_and_no_others() -> None:
         " remaining_bytes reservation reverse_bps version"
     )
     assert sorted(owners_details()) == shown.split()
+
+
+def test_a_slots_state_of_a_later_version_tells_of_no_boundary() -> None:
+    slot = SlotInPlace(
+        start=START, end=START, number=1, form="f", version=1, devices={"r1": "in-place", "r2": "dimmed"}
+    )
+    event = Event(7, START, slot.kind, "r-mine", None, json.loads(json.dumps(slot.details)))
+    assert slot_events_of([event]) == {(START, "r1"): event}
