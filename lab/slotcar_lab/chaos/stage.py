@@ -16,7 +16,7 @@ import psutil
 
 from slotcar_lab.chaos import faults
 from slotcar_lab.chaos.agenda import Agenda
-from slotcar_lab.chaos.audit import WrongClock, seconds
+from slotcar_lab.chaos.audit import WrongClock
 from slotcar_lab.chaos.controllers import Controllers
 from slotcar_lab.chaos.faults import Clock, Disk
 from slotcar_lab.chaos.gate import Gate
@@ -85,7 +85,7 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
             after.callback(stage.processes.close)
             after.callback(stage.put_right)
             after.callback(timing.end)
-            timing.begin(stage.processes.pids, stage.beside, stage.instants)
+            timing.begin(stage.processes.pids, stage.beside)
             for name in NAMES:
                 stage.processes.start(name)
                 timing.rest()  # so that the first leads
@@ -119,7 +119,6 @@ class Stage:
     _lasting: dict[str, _Lasting] = field(default_factory=dict)
     _placed: list[tuple[Gate, Callable[[], None]]] = field(default_factory=list)
     _gates: int = 0
-    _instants: set[float] = field(default_factory=set)
 
     @property
     def timing(self) -> Timing:
@@ -398,14 +397,6 @@ class Stage:
     def turn_s(self) -> float:
         """How long the first turn took of who leads."""
         return self.any().first_turn_s()
-
-    def instants(self) -> set[float]:
-        """All instants at which a slot began or ended that the ledger had at some time."""
-        with contextlib.suppress(LabError):
-            for entry in self.ledger():
-                for window in entry["reservation"]["windows"]:
-                    self._instants |= {seconds(window["start"]), seconds(window["end"])}
-        return self._instants
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -69,13 +69,8 @@ class Timing(Protocol):
         """Waits until a round may begin, and gives the instant."""
         ...
 
-    def begin(
-        self,
-        pids: Callable[[], Sequence[int]],
-        beside: Callable[[], None],
-        instants: Callable[[], Collection[float]],
-    ) -> None:
-        """From now on waits go by these controllers and by the instants of routers, and `beside` is called in them."""
+    def begin(self, pids: Callable[[], Sequence[int]], beside: Callable[[], None]) -> None:
+        """From now on waits go by these controllers, and `beside` is called in them."""
         ...
 
     def end(self) -> None: ...
@@ -117,13 +112,8 @@ class RealTime:
     def begin_round(self) -> float:
         return time.time()
 
-    def begin(
-        self,
-        pids: Callable[[], Sequence[int]],
-        beside: Callable[[], None],
-        instants: Callable[[], Collection[float]],
-    ) -> None:
-        del pids, instants
+    def begin(self, pids: Callable[[], Sequence[int]], beside: Callable[[], None]) -> None:
+        del pids
         self._beside = beside
 
     def end(self) -> None:
@@ -168,15 +158,10 @@ class VirtualTime:
         """Waits for the next whole multiple of so many."""
         self.conductor.wait_until((self.instant // seconds + 1) * seconds)
 
-    def begin(
-        self,
-        pids: Callable[[], Sequence[int]],
-        beside: Callable[[], None],
-        instants: Callable[[], Collection[float]],
-    ) -> None:
+    def begin(self, pids: Callable[[], Sequence[int]], beside: Callable[[], None]) -> None:
         self.conductor.by_turns()
         self.wait_for_whole(FIRST_BEGINS_S)  # how far it is at the end of its boot depends on this machine
-        self.conductor.pids, self.conductor.beside, self.conductor.instants = pids, beside, instants
+        self.conductor.pids, self.conductor.beside = pids, beside
 
     def end(self) -> None:
         give_turn(self.conductor.folder, None)

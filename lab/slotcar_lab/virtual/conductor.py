@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,6 @@ PATIENCE_S = 900.0
 #: A guest whose clock stands still for so long, in seconds of this machine, hangs: held, it creeps.
 STILL_S = 120.0
 LOOK_S = 0.02
-#: Of the guest's seconds: time creeps so long before and after an instant at which routers do something.
-BEFORE_S, AFTER_S = 0.02, 0.2
 
 
 class NotAtRest(LabError):
@@ -48,8 +46,6 @@ class Conductor:
             one of them do it one after the other (`by_turns`). At work a controller moves the guest's clock by a second or
             two, more or less: what comes next begins at the same tick all the same.
         beside: called again and again while time is held; for what else may happen on this machine.
-        instants: at which routers do something by themselves. Time is held there, and creeps: the programs that they start
-            are read from this machine's files, and a guest that waits for these leaps on, the further the busier it is.
     """
 
     clock: Clock
@@ -57,7 +53,6 @@ class Conductor:
     folder: Path
     tick_s: float = 0.0
     beside: Callable[[], None] = _nothing
-    instants: Callable[[], Collection[float]] = tuple
     _moved: tuple[float, float] = (0.0, 0.0)
 
     def now(self) -> float:
@@ -75,17 +70,9 @@ class Conductor:
         at = self._tick(at)
         while self.come < at:
             until = max(min(at, self._tick(self.wait_idle(), NEAR_S)), self._tick(self.now()))
-            self._run_until(until)
+            self.clock.wait_until(until)
             if (turn := read_turn(self.folder)) is not None:
                 give_turn(self.folder, turn._replace(at=until))
-
-    def _run_until(self, until: float) -> None:
-        for instant in sorted(one for one in self.instants() if self.now() < one < until):
-            self.clock.wait_until(instant - BEFORE_S)
-            while self.now() < min(instant + AFTER_S, until):
-                self._look_at_guest()
-                time.sleep(LOOK_S)
-        self.clock.wait_until(until)
 
     @property
     def come(self) -> float:

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -221,19 +220,6 @@ def test_a_controller_that_does_not_start_is_not_left_behind(tmp_path: Path, mon
         controllers.start(tmp_path, tmp_path, by=cast(GuestTime, hanging))
     noted = json.loads((tmp_path / "demo" / "controller.json").read_text())
     assert not psutil.pid_exists(noted["pid"])
-
-
-def test_time_creeps_where_routers_do_something_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(tmp_path, {FIRST: [until(500.0)]})
-    world.conductor.instants = lambda: {95.0, 103.0, 110.0}
-
-    def creep(_: float) -> None:
-        world.guest.now_s += 0.01
-
-    monkeypatch.setattr(time, "sleep", creep)
-    world.conductor.wait_until(110.0)
-    assert world.guest.grants == [103.0 - conductor.BEFORE_S, 110.0]
-    assert world.guest.now_s == 110.0
 
 
 def test_what_is_due_hardly_after_a_tick_is_due_with_it(tmp_path: Path) -> None:
