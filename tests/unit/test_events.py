@@ -29,7 +29,7 @@ from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
 CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"
 IN_SQL = {"ledger/instants.py", "ledger/summaries.py"}
-IN_EXAMPLES = {"api/examples.py", "api/webhook_examples.py", "api/webhook_models.py"}
+IN_EXAMPLES = {"api/webhook_models.py"}
 AT = datetime(2027, 3, 1, 22, tzinfo=UTC)
 
 

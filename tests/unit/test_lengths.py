@@ -125,7 +125,7 @@ def test_a_longer_text_is_told_at_its_key_and_not_looked_at(kind: str, arm: int)
 @pytest.mark.parametrize("beyond", [1, 100_000])
 @pytest.mark.parametrize("place", ["made_at", "network", "set_name", "owners", "moves", "steps", "reservation"])
 def test_a_longer_text_of_a_plan_is_refused(place: str, beyond: int) -> None:
-    body, _ = EXAMPLES["apply"]
+    body = EXAMPLES["apply"].request
     document = json.loads(json.dumps(body))
     schema = DOCUMENT["components"]["schemas"]["PlanIn"]
     step = next(one for one in document["steps"] if one["reservation"])
@@ -144,7 +144,7 @@ def test_a_longer_text_of_a_plan_is_refused(place: str, beyond: int) -> None:
 
 @pytest.mark.parametrize("key", ["start", "end"])
 def test_an_instant_of_a_plan_has_no_fraction_without_end(key: str) -> None:
-    document = json.loads(json.dumps(EXAMPLES["apply"][0]))
+    document = json.loads(json.dumps(EXAMPLES["apply"].request))
     slot = next(one for one in document["steps"] if one["reservation"])["reservation"]["slots"][0]
     slot[key] = slot[key].replace("Z", f".{'0' * 1000}Z")
     with pytest.raises(InvalidInput, match="is too long"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.api.context import IF_MATCH
-from slotcar.api.examples import EXAMPLES
+from slotcar.api.examples import EXAMPLES, PROBLEMS
 from slotcar.api.models import ProblemOut
-from slotcar.api.problem_examples import PROBLEMS
 from slotcar.api.problems import MEDIA_TYPE
 from slotcar.base.lengths import with_lengths
 from slotcar.planning.plan_file import PlanFile
@@ -176,14 +175,14 @@ def _describe(operation: dict[str, Any]) -> None:
     name = operation["operationId"]
     responses = operation["responses"]
     responses.pop("422", None)
-    body, answered = EXAMPLES[name]
+    body, answers = EXAMPLES[name]
     if name in _BODIES:
         reference = {"$ref": f"#/components/schemas/{_BODIES[name]}"}
         operation["requestBody"]["content"] = {"application/json": {"schema": reference}}
     if body is not None:
         operation["requestBody"]["content"]["application/json"]["example"] = body
     good = next(status for status in responses if status.startswith("2"))
-    for media_type, example in answered.items():
+    for media_type, example in answers.items():
         responses[good]["content"][media_type]["example"] = example
     if name in _WITH_ETAG:
         responses[good]["headers"] = _headers("ETag", *(["Location"] if good == "201" else []))

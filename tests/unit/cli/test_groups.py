@@ -9,7 +9,7 @@ from slotcar.cli.from_documents import members_of
 from slotcar.cli.grouping import is_group, print_group
 from slotcar.views.documents import group_document
 
-ANSWER = EXAMPLES["group"][1]["application/json"]
+ANSWER = EXAMPLES["group"].answers["application/json"]
 
 
 def test_a_groups_document_is_read_back_whole() -> None:
