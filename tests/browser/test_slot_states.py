@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slotcar.ledger.appending import AppendEvents
-from slotcar.ledger.slot_states import SlotRecord, SlotState, configured_devices, form_of
+from slotcar.ledger.slot_now import SlotState
+from slotcar.ledger.slot_states import SlotRecord, configured_devices, form_of
 from slotcar.web.words import SLOTS
 from tests.browser.conftest import SignIn
 from tests.integration.web.conftest import Site

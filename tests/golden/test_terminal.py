@@ -22,7 +22,7 @@ from slotcar.cli.tables import Column, Row, table_lines
 from slotcar.cli.watching import StatusPicture, drawing, line
 from slotcar.cli.zones import choose_zone
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import SlotNow, SlotState
+from slotcar.ledger.slot_now import SlotNow, SlotState
 from slotcar.reservation.model import Endpoint
 from slotcar.views.documents import timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline

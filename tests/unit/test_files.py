@@ -16,7 +16,8 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.base.files import read_regular_file
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.base.settings import Settings
-from slotcar.cli.remote import Declined, remote
+from slotcar.cli.place import Declined
+from slotcar.cli.remote import remote
 from slotcar.network.reading import read_inventory
 from slotcar.notify.signing import SecretUnusable, keys_at
 from slotcar.planning.plan_file import contents_of, read_plan

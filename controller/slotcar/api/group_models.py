@@ -10,7 +10,7 @@ from pydantic import Field
 from slotcar.api.models import Answer, EntryOut
 from slotcar.base.vocabulary import OnFailure
 from slotcar.ledger.model import State
-from slotcar.ledger.slot_states import SlotState
+from slotcar.ledger.slot_now import SlotState
 
 
 class GroupSetIn(Answer):

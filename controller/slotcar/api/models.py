@@ -13,7 +13,7 @@ from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN
 from slotcar.ledger.model import State
 from slotcar.ledger.pages import MOST_COUNTED
-from slotcar.ledger.slot_states import SlotState
+from slotcar.ledger.slot_now import SlotState
 from slotcar.reservation.model import ReservationFields
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
 

@@ -9,9 +9,9 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.devices import print_comparison
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
+from slotcar.cli.options import Inventory, OutputFormat, Yes, complete_device
 from slotcar.cli.output import Format, emit, progress, stdout
-from slotcar.cli.session import broker, caller, now, require_local_ledger
+from slotcar.cli.session import actor, broker, caller, now, require_local_ledger
 
 
 def register(app: typer.Typer) -> None:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 _COMPLETING = "_SLOTCAR_COMPLETE"
 _answered_by = ""
+_is_controller = False
 
 
 def nobody_asked() -> None:
     """A new command begins."""
-    global _answered_by
-    _answered_by = ""
+    global _answered_by, _is_controller
+    _answered_by, _is_controller = "", False
+
+
+_is_controller = False
 
 
 def answered_by() -> str:
@@ -29,7 +33,14 @@ def answered_by() -> str:
     return _answered_by
 
 
+def controller_asked() -> str:
+    """Its address; empty where the command has asked none."""
+    return _answered_by if _is_controller else ""
+
+
 def ask_controller(api: str, context: str = "") -> None:
+    global _is_controller
+    _is_controller = True
     _say(api, f"asking the controller at {api}{f' (context {context})' if context else ''}")
 
 

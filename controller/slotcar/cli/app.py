@@ -24,9 +24,10 @@ from slotcar.cli import (
     viewing,
     webhooks,
 )
+from slotcar.cli.answering import nobody_asked
 from slotcar.cli.exit_codes import ExitCode, markdown_table
 from slotcar.cli.installed import WithInstalled
-from slotcar.cli.remote import choose_context
+from slotcar.cli.place import choose_context
 from slotcar.cli.strict import App
 from slotcar.cli.zones import VARIABLE, choose_zone
 
@@ -88,6 +89,7 @@ def root(
     """Options that all commands have."""
     from slotcar.base.units import UnitError
 
+    nobody_asked()
     choose_context(context)
     try:
         choose_zone(timezone)

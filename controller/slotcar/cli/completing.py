@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from slotcar.cli.remote import chosen_place
+from slotcar.cli.place import chosen_place
 from slotcar.cli.session import settings
 
 if TYPE_CHECKING:

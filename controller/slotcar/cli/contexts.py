@@ -11,7 +11,8 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import OutputFormat, Yes, parsed
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.remote import LOCAL, Declined, chosen_place, read_token, translated
+from slotcar.cli.place import LOCAL, Declined, chosen_place, translated
+from slotcar.cli.remote import read_token
 from slotcar.cli.strict import App
 from slotcar.cli.zones import VARIABLE, zone_of
 

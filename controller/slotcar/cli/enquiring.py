@@ -8,7 +8,7 @@ import typer
 
 from slotcar.cli.options import Inventory, OutputFormat, complete_reservation
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.remote import chosen_place
+from slotcar.cli.place import chosen_place
 from slotcar.cli.reservation_options import takes_reservation
 from slotcar.cli.session import caller, network_of, now, over_http, settings, verbs
 from slotcar.reservation.written import NEED_KEYS

@@ -40,7 +40,7 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
 
 def _words(error: SlotcarError) -> str:
     """The words of an error. Of a refusal they name the tightest shortfall only, unless all are asked for."""
-    from slotcar.cli.remote import RefusedByController
+    from slotcar.cli.place import RefusedByController
     from slotcar.planning.errors import RefusedByAdmission
     from slotcar.views.explain import refusal_sentences
 
@@ -63,7 +63,7 @@ def _first_line(error: BaseException) -> str:
 def _code_of(error: SlotcarError) -> int:
     from slotcar.api.listening import PortInUse
     from slotcar.base.stopping import PROCESS, Stopping
-    from slotcar.cli.remote import RefusedByController
+    from slotcar.cli.place import RefusedByController
     from slotcar.ledger.errors import PlanNotAdmitted
     from slotcar.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from slotcar.policy.errors import RefusedByPolicy

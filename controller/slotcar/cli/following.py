@@ -84,7 +84,7 @@ class Printer:
         self._timer.start()
 
     def _names_at(self, boundary: str) -> str:
-        from slotcar.cli.watching import names
+        from slotcar.cli.listing import names
         from slotcar_client import SlotcarError
 
         try:

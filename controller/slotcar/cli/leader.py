@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import actor
 from slotcar.cli.output import Format, complain, emit, progress, stdout
-from slotcar.cli.session import now
+from slotcar.cli.session import actor, now
 from slotcar.planning.errors import NotPossible
 
 if TYPE_CHECKING:

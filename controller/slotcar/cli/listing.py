@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.problems import printable
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def state_words(entry: Entry) -> str:
 def slot_lines(entry: Entry) -> list[str]:
     """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
     from slotcar.base.timebase import iso
-    from slotcar.ledger.slot_states import SlotState
+    from slotcar.ledger.slot_now import SlotState
 
     slot = entry.slot
     if slot is None:
@@ -97,8 +98,6 @@ def _second(at: datetime) -> str:
 
 def boundary_row(item: Mapping[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:
     """A boundary of `timeline_document`; `narrow`: devices are counted, and named where they have not what was to begin."""
-    from slotcar.cli.watching import lag, names, relative
-
     devices = _counts(item["devices"]) if narrow else _phases(item["devices"])
     return (item["at"], relative(item["at"], now), names(item), str(item["active"]), devices, lag(item))
 
@@ -120,3 +119,29 @@ def _counts(devices: Iterable[Mapping[str, str]]) -> str:
     not_given = [one["device"] for one in listed if one["phase"] in NOT_GIVEN]
     counted = ", ".join(f"{count} {phase}" for phase, count in sorted(Counter(one["phase"] for one in listed).items()))
     return f"{counted}: {' '.join(not_given)}" if not_given else counted
+
+
+def names(item: Mapping[str, Any]) -> str:
+    """`+hep/cms in place, -hep/atlas (1 of 3)`: what starts, changes and ends, and what of it is on its routers."""
+    signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
+    slots = {(one["what"], one["name"]): f" ({one['number']} of {one['of']})" for one in item.get("slots", ())}
+    states = {(one["what"], one["name"]): f" {one['state'].replace('-', ' ')}" for one in item.get("states", ())}
+    listed = (
+        f"{sign}{name}{slots.get((key, name), '')}{states.get((key, name), '')}"
+        for sign, key in signs
+        for name in item[key]
+    )
+    return printable(", ".join(listed))
+
+
+def lag(item: Mapping[str, Any]) -> str:
+    return "" if item["lag_us"] is None else f"{item['lag_us'] / 1000:g} ms"
+
+
+def relative(at: str, now: datetime) -> str:
+    """`in 1 min 5 s`, `12 s ago`: a countdown."""
+    from slotcar.base.units import format_duration
+
+    distance = datetime.fromisoformat(at) - now
+    whole = timedelta(seconds=round(abs(distance.total_seconds())))
+    return f"in {format_duration(whole)}" if distance > timedelta() else f"{format_duration(whole)} ago"

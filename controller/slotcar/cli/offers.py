@@ -10,7 +10,8 @@ import typer
 
 from slotcar.cli.options import OutputFormat
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.remote import chosen_place, remote
+from slotcar.cli.place import chosen_place
+from slotcar.cli.remote import remote
 from slotcar.cli.session import broker, caller, now
 from slotcar.cli.tables import Column
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from slotcar.base.problems import printable
 from slotcar.cli.output import Format
 
 
@@ -86,11 +84,3 @@ def time_of(option: str, text: str | None, now: datetime) -> datetime | None:
     from slotcar.reservation import parse_time
 
     return parsed(option, lambda one: parse_time(one, now), text) if text else None
-
-
-def actor() -> str:
-    """Who is at the terminal, for the audit log."""
-    for variable in ("SUDO_USER", "LOGNAME", "USER"):
-        if os.environ.get(variable):
-            return f"{printable(os.environ[variable])[:100]}@cli"
-    return f"uid{os.getuid()}@cli"

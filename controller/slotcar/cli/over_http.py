@@ -19,7 +19,7 @@ from slotcar.cli.from_documents import (
     timeline_item_of,
 )
 from slotcar.cli.output import progress
-from slotcar.cli.remote import Declined
+from slotcar.cli.place import Declined
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup
 from slotcar.ledger.model import Entry, Event

@@ -16,8 +16,8 @@ from slotcar.cli.confirmation import confirm
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes, time_of
 from slotcar.cli.output import Format, complain, emit, hanging, long_work_reported, others_short, progress, stdout
+from slotcar.cli.place import Declined, chosen_place
 from slotcar.cli.readiness import check_devices
-from slotcar.cli.remote import Declined, chosen_place
 from slotcar.cli.session import broker, caller, network_of, now, over_http, settings
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from slotcar.cli.options import (
     time_of,
 )
 from slotcar.cli.output import Format, emit, hanging, print_table, stdout
-from slotcar.cli.remote import Api, TokenFile, chosen_place, remote
+from slotcar.cli.place import chosen_place
+from slotcar.cli.remote import Api, TokenFile, remote
 from slotcar.cli.reservation_options import takes_reservation
 from slotcar.cli.session import caller, now, over_http, verbs
 

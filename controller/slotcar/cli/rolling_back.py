@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from slotcar.base.timebase import iso
-from slotcar.cli.options import actor
 from slotcar.cli.output import complain, progress
-from slotcar.cli.session import caller, now
+from slotcar.cli.session import actor, caller, now
 
 if TYPE_CHECKING:
     from slotcar.base.settings import Settings

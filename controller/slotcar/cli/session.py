@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.problems import printable
 from slotcar.base.timebase import SYSTEM
 from slotcar.cli.answering import ask_state_folder
-from slotcar.cli.options import actor
 from slotcar.cli.output import complain, long_work_reported, progress, under_way
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ def network_of(chosen: Settings) -> Network:
         return load_network(chosen.need_inventory(), chosen.vault_password_file)
 
 
+def actor() -> str:
+    """Who is at the terminal, for the audit log."""
+    for variable in ("SUDO_USER", "LOGNAME", "USER"):
+        if os.environ.get(variable):
+            return f"{printable(os.environ[variable])[:100]}@cli"
+    return f"uid{os.getuid()}@cli"
+
+
 def caller() -> Caller:
     """Whoever may open the ledger's database is an operator: the database is what is protected."""
     from slotcar.policy.roles import Caller, Role
@@ -57,7 +66,8 @@ def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
     Raises:
         Declined: the controller does not do it; or it is named, and so is an inventory.
     """
-    from slotcar.cli.remote import Declined, chosen_place, remote
+    from slotcar.cli.place import Declined, chosen_place
+    from slotcar.cli.remote import remote
 
     place = chosen_place()
     if place is None:
@@ -87,7 +97,7 @@ def require_local_ledger(what: str) -> None:
     Raises:
         Declined: another controller is named, and this can only be done with this machine's ledger.
     """
-    from slotcar.cli.remote import Declined, chosen_place
+    from slotcar.cli.place import Declined, chosen_place
 
     if (place := chosen_place()) is not None:
         where = f"the context {place.name}" if place.name else "SLOTCAR_API"
@@ -103,10 +113,9 @@ def require_own_state_folder() -> None:
     Raises:
         Declined: root says the command, and the folder is another account's.
     """
-    import os
     import pwd
 
-    from slotcar.cli.remote import Declined
+    from slotcar.cli.place import Declined
 
     folder = settings().state_dir
     if os.geteuid() != 0 or not folder.exists() or (owner := folder.stat().st_uid) == 0:
@@ -124,7 +133,7 @@ def require_own_state_folder() -> None:
 def warn_of_other_controller(what: str) -> None:
     """Says on standard error that another controller is named, and that the command does not go there: it works on this
     machine's `what`. A context that cannot be read keeps nobody from that."""
-    from slotcar.cli.remote import Declined, chosen_place
+    from slotcar.cli.place import Declined, chosen_place
 
     with suppress(Declined):
         if (place := chosen_place()) is not None:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from slotcar.base.problems import printable
+from slotcar.cli.listing import BOUNDARIES, boundary_row, lag, names, relative
 from slotcar.cli.output import shown, stdout
 from slotcar.cli.tables import table_lines
 
@@ -106,7 +107,6 @@ def drawing(picture: StatusPicture, width: int) -> RenderableType:
     from rich.text import Text
 
     from slotcar.base.timebase import iso
-    from slotcar.cli.listing import BOUNDARIES, boundary_row
 
     stamp = Text(shown(iso(picture.at.replace(microsecond=0))), style="dim")
     if picture.controller is None:
@@ -190,29 +190,3 @@ def _summary(item: Json, now: datetime) -> str:
 
 def _outcome(item: Json) -> str:
     return f"{item['phase']}{' after ' + lag(item) if item['lag_us'] is not None else ''}"
-
-
-def names(item: Json) -> str:
-    """`+hep/cms in place, -hep/atlas (1 of 3)`: what starts, changes and ends, and what of it is on its routers."""
-    signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
-    slots = {(one["what"], one["name"]): f" ({one['number']} of {one['of']})" for one in item.get("slots", ())}
-    states = {(one["what"], one["name"]): f" {one['state'].replace('-', ' ')}" for one in item.get("states", ())}
-    listed = (
-        f"{sign}{name}{slots.get((key, name), '')}{states.get((key, name), '')}"
-        for sign, key in signs
-        for name in item[key]
-    )
-    return printable(", ".join(listed))
-
-
-def lag(item: Json) -> str:
-    return "" if item["lag_us"] is None else f"{item['lag_us'] / 1000:g} ms"
-
-
-def relative(at: str, now: datetime) -> str:
-    """`in 1 min 5 s`, `12 s ago`: a countdown."""
-    from slotcar.base.units import format_duration
-
-    distance = datetime.fromisoformat(at) - now
-    whole = timedelta(seconds=round(abs(distance.total_seconds())))
-    return f"in {format_duration(whole)}" if distance > timedelta() else f"{format_duration(whole)} ago"

@@ -15,7 +15,8 @@ from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import OutputFormat, Yes
 from slotcar.cli.output import Format, complain, emit, print_table, stdout
-from slotcar.cli.remote import chosen_place, remote
+from slotcar.cli.place import chosen_place
+from slotcar.cli.remote import remote
 from slotcar.cli.session import caller, now, settings
 from slotcar.cli.strict import App
 from slotcar.cli.tables import Column

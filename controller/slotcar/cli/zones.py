@@ -73,7 +73,7 @@ def _zone() -> tzinfo | None:
 def _of_context() -> tzinfo | None:
     """The setting of the context whose controller is asked; a context that cannot be used is complained of elsewhere."""
     from slotcar.base.units import UnitError
-    from slotcar.cli.remote import Declined, chosen_place
+    from slotcar.cli.place import Declined, chosen_place
 
     with suppress(Declined, UnitError):
         place = chosen_place()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base import events
+from slotcar.ledger.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change
@@ -22,7 +23,6 @@ from slotcar.reservation.model import Reservation, Slot
 
 if TYPE_CHECKING:
     from slotcar.admission.program import LinearSolver
-    from slotcar.ledger.slot_states import SlotNow
 
 
 class State(StrEnum):

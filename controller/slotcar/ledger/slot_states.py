@@ -7,15 +7,15 @@ it only takes away what nobody has verified for too long.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from slotcar.base import events
 from slotcar.base.events import ControllerChecked, DeviceHeld, DeviceReleased, OfSlot
 from slotcar.base.timebase import Window, iso
 from slotcar.ledger.model import Entry, Event, State
+from slotcar.ledger.slot_now import DeviceSlot, SlotNow, SlotState, whole
 
 #: Devices that were armed act by themselves at a start, and are read shortly after it: so long nothing is amiss.
 ACTING = timedelta(seconds=60)
@@ -32,30 +32,6 @@ TELLING = tuple(
 )
 
 
-class SlotState(StrEnum):
-    """What is on the devices of a slot.
-
-    `planned`: nothing yet. `armed`: they will begin it by themselves, or have nothing to do for it. `in-place`: read back.
-    `withheld`: kept from it because another device is not ready, or held. `failed`: it took no push. `rolled-back`: an
-    operator took it away. `ending`: verified before it was cancelled or its end came, and not seen to be gone yet. `ended`:
-    seen to be gone. `unknown`: nobody has verified it since.
-    """
-
-    PLANNED = "planned"
-    ARMED = "armed"
-    IN_PLACE = "in-place"
-    WITHHELD = "withheld"
-    FAILED = "failed"
-    ROLLED_BACK = "rolled-back"
-    ENDING = "ending"
-    ENDED = "ended"
-    UNKNOWN = "unknown"
-
-    @property
-    def words(self) -> str:
-        return self.value.replace("-", " ")
-
-
 #: The event of a slot that is in this state now; nobody verifies that one is ending.
 IN_STATE: Mapping[SlotState, type[OfSlot]] = {
     SlotState.PLANNED: events.SlotPlanned,
@@ -67,30 +43,6 @@ IN_STATE: Mapping[SlotState, type[OfSlot]] = {
     SlotState.ENDED: events.SlotEnded,
     SlotState.UNKNOWN: events.SlotUnknown,
 }
-#: Of a slot's devices the first of these that one of them has is the slot's.
-_WORST_FIRST = (
-    SlotState.ROLLED_BACK, SlotState.WITHHELD, SlotState.FAILED, SlotState.UNKNOWN, SlotState.PLANNED, SlotState.ARMED,
-    SlotState.ENDING, SlotState.IN_PLACE, SlotState.ENDED,
-)  # fmt: skip
-
-
-def whole(states: Collection[SlotState]) -> SlotState:
-    """The slot's state as a whole. Without a device there is nothing to verify: it is planned."""
-    return next((one for one in _WORST_FIRST if one in states), SlotState.PLANNED)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceSlot:
-    """One device of a slot. `since`: since when it is so, or was last verified; `why`: by what and by whom."""
-
-    device: str
-    state: SlotState
-    since: datetime | None = None
-    why: str = ""
-
-    @property
-    def words(self) -> str:
-        return _words(self.state, self.since, self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,30 +116,6 @@ def record_of(event: Event) -> SlotRecord:
         says.verified_at, says.until, event.sequence, event.at, says.version,
         {name: datetime.fromisoformat(later) for name, later in (says.later or {}).items()},
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SlotNow:
-    """The slot that is open, else the next one, else the last: what is on its devices at this moment.
-
-    Attributes:
-        number, of: which slot, counted from 1, of how many.
-        since: since when; of `in-place` and `ending` when it was last verified, of `unknown` since when nobody has.
-        why: by what and by whom, in words; empty where all is as it should be.
-    """
-
-    number: int
-    of: int
-    window: Window
-    state: SlotState
-    since: datetime | None
-    why: str
-    devices: tuple[DeviceSlot, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """`in place`, `withheld: r3 takes no push`, `unknown since 2027-03-01T22:00:00Z`."""
-        return _words(self.state, self.since, self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +310,7 @@ def _say(device: str, why: str, recorded: Recorded) -> str:
 
 
 def _held_words(hold: DeviceHeld) -> str:
-    end = f" until {_iso(hold.until)}" if hold.until else ""
+    end = f" until {iso(hold.until.replace(microsecond=0))}" if hold.until else ""
     return f"held by {hold.actor or 'an operator'}{end}{f' ({hold.message})' if hold.message else ''}"
 
 
@@ -393,12 +321,3 @@ def _why(devices: Iterable[DeviceSlot], state: SlotState) -> str:
         if one.why and state is not SlotState.IN_PLACE:
             by_reason.setdefault(one.why, []).append(one.device)
     return "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items())
-
-
-def _words(state: SlotState, since: datetime | None, why: str) -> str:
-    when = f" since {_iso(since)}" if state is SlotState.UNKNOWN and since else ""
-    return f"{state.words}{when}{f': {why}' if why else ''}"
-
-
-def _iso(at: datetime) -> str:
-    return iso(at.replace(microsecond=0))

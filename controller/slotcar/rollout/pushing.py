@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -41,7 +41,6 @@ from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.reading import ClockWasSet, read_devices
 from slotcar.rollout.slot_telling import SlotTelling
 from slotcar.rollout.status import LoopStatus
-from slotcar.rollout.verifying import keep_forms, note_verified
 from slotcar.rollout.withholding import Withholding
 from slotcar.timeline import Active, active_at
 from slotcar.timeline.shares import BackgroundShares
@@ -135,7 +134,7 @@ class Pushing:
             self.view = self._view_at(entries, at, to_arm)
             if self.health.set_aside_all(self.view.outlook.unrenderable, self.clock()):
                 continue
-            keep_forms(self)
+            self._keep_forms()
             due = self._due(self.view.outlook)
             attempt = self._try(due, at, afresh=partial(self._afresh, entries, tuple(due), to_arm))
             if attempt is Attempt.DONE:
@@ -286,12 +285,27 @@ class Pushing:
                 log.exception("push failed in an unforeseen way", devices=sorted(targets))
             return self._failed(targets, error)
         self.status.read_at.update(dict.fromkeys(targets, read_at))
-        note_verified(self, targets, result, read_at)
+        self._note_verified(targets, result, read_at)
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
         self._record_refused(result.refused)
         if at <= read_at:
             self._observer.record_seen(has_all, at)
         return Attempt.DONE
+
+    def _keep_forms(self) -> None:
+        """Keeps what devices are to be configured for, before they are; a full disk keeps nobody from a push."""
+        try:
+            self.forms.keep(one.entry for one in self.view.active)
+        except InvalidInput as error:
+            log.warning("the forms of reservations were not kept", error=str(error))
+
+    def _note_verified(self, names: Iterable[str], result: PushResult, read_at: datetime) -> None:
+        """What was changed was compared after that; the others by the reading before."""
+        now, now_s = self.clock(), self.monotonic()
+        for name in names:
+            compared_s = result.compared_s.get(name, now_s)
+            pushed = name in result.changed or name in result.rearmed
+            self.verified_at[name] = now - timedelta(seconds=max(0.0, now_s - compared_s)) if pushed else read_at
 
     def _keep_as_good(self, present: Mapping[str, Wanted], readings: Readings) -> None:
         """Of what is kept as good Slotcar later takes that it was pushed to: nothing of a router that was never managed."""

@@ -10,7 +10,8 @@ from slotcar.base.events import OfSlot
 from slotcar.ledger import Ledger
 from slotcar.ledger.appending import AppendEvents
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import SlotRecord, SlotState, configured_devices, form_of, present_slot
+from slotcar.ledger.slot_now import SlotState
+from slotcar.ledger.slot_states import SlotRecord, configured_devices, form_of, present_slot
 from slotcar.rollout.holding import Hold
 
 #: A new leader looks for slots of which nobody has said yet that they ended, so long back.

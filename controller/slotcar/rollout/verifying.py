@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import structlog
-
 from slotcar.base.events import ControllerChecked
-from slotcar.base.problems import InvalidInput
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.slot_states import configured_devices, present_slot
 from slotcar.rollout.program import acts
 from slotcar.rollout.slot_telling import ASIDE, UNADOPTED, SlotFindings
 
 if TYPE_CHECKING:
-    from slotcar.rollout.model import PushResult
     from slotcar.rollout.pushing import Pushing
 
-log = structlog.get_logger("slotcar.loop")
 #: What was read so shortly ago is not asked again for a slot: boundaries may be as dense as readings.
 RECENT = timedelta(seconds=10)
 
@@ -60,23 +55,6 @@ def tell(pushing: Pushing, live: Sequence[Entry]) -> None:
         valid_for=pushing.valid_for,
     )
     pushing.telling.tell(live, findings, pushing.clock())
-
-
-def keep_forms(pushing: Pushing) -> None:
-    """Keeps what devices are to be configured for, before they are; a full disk keeps nobody from a push."""
-    try:
-        pushing.forms.keep(one.entry for one in pushing.view.active)
-    except InvalidInput as error:
-        log.warning("the forms of reservations were not kept", error=str(error))
-
-
-def note_verified(pushing: Pushing, names: Iterable[str], result: PushResult, read_at: datetime) -> None:
-    """What was changed was compared after that; the others by the reading before."""
-    now, now_s = pushing.clock(), pushing.monotonic()
-    for name in names:
-        compared_s = result.compared_s.get(name, now_s)
-        pushed = name in result.changed or name in result.rearmed
-        pushing.verified_at[name] = now - timedelta(seconds=max(0.0, now_s - compared_s)) if pushed else read_at
 
 
 def record_check(pushing: Pushing) -> None:

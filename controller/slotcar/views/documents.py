@@ -12,7 +12,7 @@ from slotcar.admission.resource_id import describe
 from slotcar.base.timebase import Window, iso
 from slotcar.ledger.groups import state_of, version_of
 from slotcar.ledger.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
-from slotcar.ledger.slot_states import SlotNow, whole
+from slotcar.ledger.slot_now import SlotNow, whole
 from slotcar.network.path.model import Path
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Reservation

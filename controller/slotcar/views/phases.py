@@ -25,7 +25,7 @@ from slotcar.base.events import (
 )
 from slotcar.base.timebase import iso
 from slotcar.ledger.model import Event
-from slotcar.ledger.slot_states import SlotState
+from slotcar.ledger.slot_now import SlotState
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.", "slot.")

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import ACTING, SlotState
+from slotcar.ledger.slot_now import SlotState
+from slotcar.ledger.slot_states import ACTING
 from slotcar.policy.roles import Caller, Role, is_operator, may_change
 from slotcar.views.device_states import DeviceState
 from slotcar.views.phases import Phase

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from slotcar.cli.from_documents import entry_of
-from slotcar.cli.remote import choose_context
+from slotcar.cli.place import choose_context
 from slotcar.policy.roles import Role
 from slotcar.views.documents import entry_document
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body

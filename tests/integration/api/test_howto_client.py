@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.cli.remote import choose_context
+from slotcar.cli.place import choose_context
 from slotcar.policy.roles import Role
 from tests.integration.api.conftest import ROOT, As
 from tests.support.command_line import Cli, in_this_process

@@ -18,7 +18,8 @@ import httpx
 import pytest
 
 from slotcar.auth.tokens import create_token
-from slotcar.cli.remote import Declined, remote
+from slotcar.cli.place import Declined
+from slotcar.cli.remote import remote
 from slotcar.cli.watching import line, look
 from slotcar.ledger import Ledger
 from slotcar.policy.roles import Role

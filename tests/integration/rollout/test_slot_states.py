@@ -12,7 +12,7 @@ from slotcar.broker import Broker
 from slotcar.cli.options import actor
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
-from slotcar.ledger.slot_states import SlotNow, SlotState
+from slotcar.ledger.slot_now import SlotNow, SlotState
 from slotcar.overview import Overview
 from slotcar.policy.roles import Caller, Role
 from slotcar.recovery.rollback import BASELINE

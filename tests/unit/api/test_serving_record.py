@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from slotcar.api.serving_record import FOLDER, addresses, recorded
-from slotcar.cli.remote import Declined, choose_context, remote
+from slotcar.cli.place import Declined, choose_context
+from slotcar.cli.remote import remote
 
 HERE = "http://127.0.0.1:8471"
 

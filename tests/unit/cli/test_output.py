@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from slotcar.cli.options import actor
 from slotcar.cli.output import Format, _UnderWay, coloured_diff, complain, emit, hanging, print_table
+from slotcar.cli.session import actor
 from tests.support.command_line import terminal
 
 EVIL = "a\x1b[2J\x9b1mb\u202ec\x07"

@@ -12,7 +12,7 @@ import pytest
 from slotcar.base.units import UnitError
 from slotcar.cli.event_lines import narrow_cells
 from slotcar.cli.output import Format, coloured_diff, complain, emit, hanging, print_table, stdout
-from slotcar.cli.remote import choose_context
+from slotcar.cli.place import choose_context
 from slotcar.cli.watching import StatusPicture, line
 from slotcar.cli.zones import VARIABLE, choose_zone, in_readers_zone
 from slotcar_client.contexts import Contexts

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import SlotRecord, SlotState
+from slotcar.ledger.slot_now import SlotState
+from slotcar.ledger.slot_states import SlotRecord
 from slotcar.rollout.holding import Hold
 from slotcar.rollout.slot_telling import ASIDE, HELD, SlotFindings, news
 from tests.support.requests import at

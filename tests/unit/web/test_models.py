@@ -15,7 +15,7 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import Window
 from slotcar.ledger.model import Entry, Event, ProgressReport, State
-from slotcar.ledger.slot_states import SlotNow, SlotState
+from slotcar.ledger.slot_now import SlotNow, SlotState
 from slotcar.network.model import Network
 from slotcar.policy.roles import Caller, Role
 from slotcar.reservation.model import Slot

@@ -1,0 +1,93 @@
+"""What is on the routers of a slot at one moment, and in which words people read it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from slotcar.base.timebase import Window, iso
+
+
+class SlotState(StrEnum):
+    """What is on the devices of a slot.
+
+    `planned`: nothing yet. `armed`: they will begin it by themselves, or have nothing to do for it. `in-place`: read back.
+    `withheld`: kept from it because another device is not ready, or held. `failed`: it took no push. `rolled-back`: an
+    operator took it away. `ending`: verified before it was cancelled or its end came, and not seen to be gone yet. `ended`:
+    seen to be gone. `unknown`: nobody has verified it since.
+    """
+
+    PLANNED = "planned"
+    ARMED = "armed"
+    IN_PLACE = "in-place"
+    WITHHELD = "withheld"
+    FAILED = "failed"
+    ROLLED_BACK = "rolled-back"
+    ENDING = "ending"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("-", " ")
+
+
+#: Of a slot's devices the first of these that one of them has is the slot's.
+_WORST_FIRST = (
+    SlotState.ROLLED_BACK, SlotState.WITHHELD, SlotState.FAILED, SlotState.UNKNOWN, SlotState.PLANNED, SlotState.ARMED,
+    SlotState.ENDING, SlotState.IN_PLACE, SlotState.ENDED,
+)  # fmt: skip
+
+
+def whole(states: Collection[SlotState]) -> SlotState:
+    """The slot's state as a whole. Without a device there is nothing to verify: it is planned."""
+    return next((one for one in _WORST_FIRST if one in states), SlotState.PLANNED)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSlot:
+    """One device of a slot. `since`: since when it is so, or was last verified; `why`: by what and by whom."""
+
+    device: str
+    state: SlotState
+    since: datetime | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        return _words(self.state, self.since, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotNow:
+    """The slot that is open, else the next one, else the last: what is on its devices at this moment.
+
+    Attributes:
+        number, of: which slot, counted from 1, of how many.
+        since: since when; of `in-place` and `ending` when it was last verified, of `unknown` since when nobody has.
+        why: by what and by whom, in words; empty where all is as it should be.
+    """
+
+    number: int
+    of: int
+    window: Window
+    state: SlotState
+    since: datetime | None
+    why: str
+    devices: tuple[DeviceSlot, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """`in place`, `withheld: r3 takes no push`, `unknown since 2027-03-01T22:00:00Z`."""
+        return _words(self.state, self.since, self.why)
+
+
+def _words(state: SlotState, since: datetime | None, why: str) -> str:
+    when = f" since {_iso(since)}" if state is SlotState.UNKNOWN and since else ""
+    return f"{state.words}{when}{f': {why}' if why else ''}"
+
+
+def _iso(at: datetime) -> str:
+    return iso(at.replace(microsecond=0))
