@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slotcar.broker import Broker
-from slotcar.cli.options import actor
+from slotcar.cli.session import actor
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
 from slotcar.ledger.slot_now import SlotNow, SlotState
