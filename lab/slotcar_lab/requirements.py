@@ -37,6 +37,7 @@ EVERYWHERE = {
 }
 FOR_THE_GUEST = {
     "qemu-system-x86_64": "qemu-system-x86",
+    "tcc": "tcc",
     "busybox": "busybox-static",
     "cpio": "cpio",
     "modprobe": "kmod",

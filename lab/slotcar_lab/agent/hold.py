@@ -1,9 +1,9 @@
 """Holds the time of a guest whose clock counts its own instructions, and lets it run where the agent is asked to.
 
 Such a guest leaps: when it has nothing to do, its clock runs to its next timer at once, be it minutes away, also while it
-only waits for an answer of this machine. So a process of the lowest priority always has something to do: instructions that
-take an emulator long (x87's arctangent), and between them as many quick ones as let a tenth of this machine's time pass at
-most. Stopped, it lets time run to where the guest sleeps. Standard library only.
+only waits for an answer of this machine. So a process of the lowest priority always has something to do: an instruction at
+which the emulator pauses (RDRAND, `guest/pause.c`), and after it as many quick ones as let a tenth of this machine's time
+pass at most. Stopped, it lets time run to where the guest sleeps. Standard library only.
 """
 
 from __future__ import annotations
@@ -19,9 +19,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-#: fld1, fldpi, fpatan, fstp: some hundred instructions of the emulator's for four of the guest's.
-ARCTANGENT = bytes.fromhex("d9e8d9ebd9f3ddd8")
-ARCTANGENTS, NOPS = 8, 140
+#: So long the emulator pauses at RDRAND, in nanoseconds of this machine, as `guest/pause.c` says.
+PAUSE_NS = 500_000
+#: Instructions after it, each a nanosecond of the guest's.
+QUICK = PAUSE_NS // 12
+RDRAND, NOP = bytes.fromhex("0fc7f0"), b"\x90"
+#: `dec ecx`, `jnz` and these are executed again and again.
+NOPS = 98
 #: QEMU's shared memory (ivshmem), in which the guest tells this machine its time.
 SHARED_MEMORY = (0x1AF4, 0x1110)
 MEMORY_BAR = "resource2"
@@ -37,7 +41,9 @@ ALIGNMENTS = 3
 
 def loop() -> bytes:
     """x86-64 machine code without an end."""
-    body = ARCTANGENT * ARCTANGENTS + b"\x90" * NOPS
+    again = NOP * NOPS + bytes.fromhex("ffc9")
+    again += bytes.fromhex("0f85") + struct.pack("<i", -(len(again) + 6))
+    body = RDRAND + b"\xb9" + struct.pack("<i", QUICK // (NOPS + 2)) + again
     return body + b"\xe9" + struct.pack("<i", -(len(body) + 5))
 
 

@@ -16,9 +16,11 @@ from slotcar_lab.agent.hold import PAGE_BYTES
 from slotcar_lab.errors import LabError
 from slotcar_lab.kernel import GuestKernel, cache_dir
 from slotcar_lab.keys import base_python
+from slotcar_lab.preloaded import compile_library
 from slotcar_lab.requirements import which
 
 SECOND = Path(__file__).parent / "second.sh"
+PAUSE = Path(__file__).parent / "pause.c"
 CODE = Path(__file__).resolve().parents[2]
 #: The host's root as the guest sees it, also below /tmp and /run, which in the guest are the guest's own.
 INSIDE = "/run/slotcar/host"
@@ -106,8 +108,9 @@ def start(
     log = console.with_name("qemu.log")
     with log.open("wb") as output:
         child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd="/"
-        )
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd="/",
+            env=pausing(Path(argv[0]), console.parent) if extras.virtual_time else None,
+        )  # fmt: skip
     if not extras.virtual_time:
         with contextlib.suppress(OSError):
             Path(f"/proc/{child.pid}/autogroup").write_text(str(NICE))
@@ -116,6 +119,19 @@ def start(
         raise LabError(f"the guest did not start: {log.read_text().strip()}")
     child.returncode = 0  # it outlives this program: nobody waits for it
     return child.pid
+
+
+def pausing(emulator: Path, folder: Path) -> dict[str, str]:
+    """The environment in which QEMU pauses where the guest asks for a random number; what it loads is made in `folder`.
+
+    Raises:
+        LabError: this QEMU does not take random numbers from GnuTLS, or the library cannot be compiled.
+    """
+    if b"gnutls_rnd" not in emulator.read_bytes():
+        raise LabError(
+            f"virtual time needs a QEMU with random numbers from GnuTLS, such as Debian's; {emulator} has others"
+        )
+    return os.environ | {"LD_PRELOAD": str(compile_library(PAUSE, folder))}
 
 
 def disk_words(disks: tuple[Disk, ...], folder: Path) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
-from slotcar_lab import requirements
-from slotcar_lab.errors import LabError
+from slotcar_lab.preloaded import compile_library
 
 SOURCE = Path(__file__).with_name("clock.c")
 #: Names, in the environment, the file in which a guest in virtual time tells its time.
@@ -19,17 +17,7 @@ def compile_clock(folder: Path) -> Path:
     Raises:
         LabError: it cannot be compiled; says why.
     """
-    library = folder / "clock.so"
-    compiler = requirements.which("tcc")
-    if compiler is None:
-        raise LabError(
-            "a clock that can be set needs the package tcc; install it: python -m slotcar_lab requirements --install"
-        )
-    argv = [compiler, "-shared", "-nostdlib", "-o", str(library), str(SOURCE)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise LabError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
-    return library
+    return compile_library(SOURCE, folder)
 
 
 def of_a_guest(library: Path, time_file: Path) -> dict[str, str]:

@@ -1,0 +1,29 @@
+"""Small libraries in C that are loaded into programs of this machine (LD_PRELOAD)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from slotcar_lab import requirements
+from slotcar_lab.errors import LabError
+
+
+def compile_library(source: Path, folder: Path) -> Path:
+    """The library, compiled into `folder` under its source's name.
+
+    Raises:
+        LabError: it cannot be compiled; says why.
+    """
+    library = folder / source.with_suffix(".so").name
+    compiler = requirements.which("tcc")
+    if compiler is None:
+        raise LabError(
+            "virtual time and clocks that can be set need the package tcc; install it:"
+            " python -m slotcar_lab requirements --install"
+        )
+    argv = [compiler, "-shared", "-nostdlib", "-o", str(library), str(source)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise LabError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
+    return library
