@@ -27,6 +27,15 @@ class FlowsAt(NamedTuple):
     end_us: int
 
 
+@dataclass(slots=True)
+class Head:
+    """The ledger's three counters, as a transaction finds them and leaves them."""
+
+    sequence: int
+    event: int
+    entry_number: int
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What an operation will look at, so that a batch reads it at once."""

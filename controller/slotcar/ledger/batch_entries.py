@@ -4,39 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection
-
-from slotcar.base.timebase import to_us
-from slotcar.ledger import rows
 from slotcar.ledger.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, others_flows
 from slotcar.ledger.errors import StaleVersion, UnknownHandle
 from slotcar.ledger.in_time import InTime
 from slotcar.ledger.model import OCCUPYING, Entry
-from slotcar.ledger.reading import (
-    READ_DUE,
-    READ_ENTRIES,
-    READ_FLOWS_AT,
-    READ_GROUPS,
-    READ_LABELLED,
-    READ_MEMBERS,
-    READ_NUMBERED,
-    READ_OTHERS,
-    READ_RUN_OUT,
-    READ_USAGE,
-    read,
-)
-from slotcar.ledger.writing import array
+from slotcar.ledger.shelf import Shelf
 from slotcar.policy.flows import ReservedFlow
 from slotcar.policy.quotas import Usage
 
 
 class BatchEntries:
-    """Where the batch has changed an entry, the batch's form is given, and not the database's."""
+    """Where the batch has changed an entry, the batch's form is given, and not the shelf's."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
         #: Entries by handle, as they were read, or as the batch has changed them since.
         self._by_handle: dict[str, Entry] = {}
         #: The handle of the live entry of that owner and name; None where there is none.
@@ -48,9 +30,9 @@ class BatchEntries:
         #: Whose entries all were read.
         self._others_read: set[OthersFlows] = set()
         self._groups_read: set[Key] = set()
-        #: What the database has of them, each flow with its entry's number.
+        #: What the shelf has of them, each flow with its entry's number.
         self._flows_at: dict[FlowsAt, list[tuple[int, ReservedFlow]]] = {}
-        #: Flows of entries: as the database has them, and as they were computed last, of which form of the entry.
+        #: Flows of entries: as the shelf has them, and as they were computed last, of which form of the entry.
         self._stored_flows: dict[str, frozenset[ReservedFlow]] = {}
         self._flows: dict[str, tuple[Entry, frozenset[ReservedFlow]]] = {}
         #: Handles by number; by pair of addresses and owner, by device, and by group, some of which may have it no more.
@@ -85,9 +67,7 @@ class BatchEntries:
     def due(self, now: datetime, *, ended: bool) -> tuple[Entry, ...]:
         """Entries whose hold has run out, or whose slot ended before somebody committed them; with `ended`, also
         committed ones whose last slot is over."""
-        parameters = {"now": now, "now_us": to_us(now)}
-        rows_read = read(self._connection, READ_DUE if ended else READ_RUN_OUT, parameters)
-        return tuple(self._note_read(rows.entry_from_row(row)) for row in rows_read)
+        return tuple(map(self._note_read, self._shelf.due(now, ended=ended)))
 
     def flows_beside(self, entry: Entry, devices: frozenset[str]) -> list[tuple[int, ReservedFlow]]:
         """Flows that the devices classify and that may be open while the entry is, each with its entry's number; of other
@@ -112,8 +92,7 @@ class BatchEntries:
         wanted = sorted(numbers)
         missing = [number for number in wanted if self._handles.get(number) not in self._by_handle]
         if missing:
-            for row in read(self._connection, READ_NUMBERED, {"numbers": missing}):
-                self._note_read(rows.entry_from_row(row))
+            self._note_all(self._shelf.numbered(missing))
         return tuple(self._by_handle[self._handles[number]] for number in wanted)
 
     def on_same_pairs(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -149,8 +128,7 @@ class BatchEntries:
         Raises:
             UnknownHandle: there is none.
         """
-        for row in read(self._connection, READ_MEMBERS, {"group": group}):
-            self._note_read(rows.entry_from_row(row))
+        self._note_all(self._shelf.members(group))
         members = sorted((one for one in self._by_handle.values() if one.group == group), key=lambda one: one.number)
         if not members:
             raise UnknownHandle(group)
@@ -158,19 +136,13 @@ class BatchEntries:
 
     def labelled(self, wanted: Labelled, now: datetime) -> set[Key]:
         """Owner and name of the entries with that label, with the batch's changes."""
-        parameters = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
-        rows_read = read(
-            self._connection, READ_LABELLED, parameters | {"now_us": to_us(now), "known": [*self._by_handle]}
-        )
         own = {one.reservation.key for one in self._by_handle.values() if wanted.has(one, now)}
-        return own | {(row.owner, row.name) for row in rows_read}
+        return own | self._shelf.labelled(wanted, now, without=self._by_handle)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them, with the batch's changes."""
         own = [one for one in self._by_handle.values() if one.reservation.owner == owner]
-        parameters = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
-        row = read(self._connection, READ_USAGE, parameters)[0]
-        stored = Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
+        stored = self._shelf.usage(owner, now, without=[one.handle for one in own])
         live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
         return sum(live, stored)
 
@@ -180,49 +152,25 @@ class BatchEntries:
 
     def read(self, handles: Collection[str], keys: Collection[Key]) -> None:
         """Reads the entries of these handles, and the live ones of these owners and names."""
-        rows_read = read(
-            self._connection,
-            READ_ENTRIES,
-            {
-                "handles": list(handles),
-                "owners": [owner for owner, _ in keys],
-                "names": [name for _, name in keys],
-            },
-        )
-        for row in rows_read:
-            self._note_read(rows.entry_from_row(row))
+        self._note_all(self._shelf.entries(handles, keys))
         for key in keys:
             self._live.setdefault(key, None)
 
     def read_others(self, flows: Collection[OthersFlows]) -> None:
         """Reads the live entries that have these."""
-        names = "owners", "pairs", "source_ports", "destination_ports", "starts_us", "ends_us"
-        values = [(owner, *flow.packets, flow.start_us, flow.end_us) for owner, flow in flows]
-        for row in read(self._connection, READ_OTHERS, _columns(names, values)):
-            self._note_read(rows.entry_from_row(row))
+        self._note_all(self._shelf.having(flows))
         self._others_read |= set(flows)
 
     def read_groups(self, keys: Collection[Key]) -> None:
         """Reads the live members of these groups."""
-        owners, names = [owner for owner, _ in keys], [name for _, name in keys]
-        for row in read(self._connection, READ_GROUPS, {"owners": owners, "names": names}):
-            self._note_read(rows.entry_from_row(row))
+        self._note_all(self._shelf.groups(keys))
         self._groups_read |= set(keys)
 
     def read_flows_at(self, wanted: Collection[FlowsAt]) -> None:
         """Reads the flows of live entries that these are."""
-        listed = list(wanted)
-        rows_asked = [
-            (question, device, one.start_us, one.end_us)
-            for question, one in enumerate(listed)
-            for device in sorted(one.devices)
-        ]
-        names = "questions", "devices", "starts_us", "ends_us"
-        self._flows_at |= {one: [] for one in listed}
-        if not rows_asked:  # no devices, no flows
-            return
-        for question, number, *flow in read(self._connection, READ_FLOWS_AT, _columns(names, rows_asked)):
-            self._flows_at[listed[question]].append((number, ReservedFlow(*flow)))
+        self._flows_at |= {one: [] for one in wanted}
+        for one, number, flow in self._shelf.flows_at(wanted):
+            self._flows_at[one].append((number, flow))
 
     def flows_of(self, entry: Entry) -> frozenset[ReservedFlow]:
         """The entry's flows, computed once for each of its forms."""
@@ -230,6 +178,10 @@ class BatchEntries:
         if computed is None or computed[0] is not entry:
             computed = self._flows[entry.handle] = entry, entry.flows
         return computed[1]
+
+    def _note_all(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._note_read(entry)
 
     def _note_read(self, entry: Entry) -> Entry:
         current = self._by_handle.setdefault(entry.handle, entry)
@@ -303,20 +255,14 @@ class BatchEntries:
 
     @property
     def changed(self) -> list[Entry]:
-        """The entries that the database has in another form."""
+        """The entries that the shelf has in another form."""
         return [self._by_handle[handle] for handle in self._changed - self._new]
 
     @property
     def new(self) -> list[Entry]:
-        """The entries that the database does not have, by number."""
+        """The entries that the shelf does not have, by number."""
         return sorted((self._by_handle[handle] for handle in self._new), key=lambda entry: entry.number)
 
     def stored_flows(self, entry: Entry) -> frozenset[ReservedFlow]:
-        """The flows that the database has of an entry."""
+        """The flows that the shelf has of an entry."""
         return self._stored_flows.get(entry.handle, frozenset())
-
-
-def _columns(names: Sequence[str], rows_asked: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """The rows' columns by name: arrays, as a statement takes them."""
-    columns = dict(zip(names, zip(*rows_asked, strict=True), strict=True))
-    return {name: array(column) if isinstance(column[0], int) else list(column) for name, column in columns.items()}

@@ -6,7 +6,7 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
+from slotcar.ledger.batch import Head
 from slotcar.ledger.errors import LedgerUnavailable
 
 #: The advisory lock that serialises migrations of several controllers that start together.
@@ -57,15 +58,6 @@ _SAVE_AND_NOTIFY = text(
     "WITH saved AS (UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1 RETURNING event)"
     " SELECT pg_notify('slotcar_event', event::text) FROM saved"
 )
-
-
-@dataclass(slots=True)
-class Head:
-    """The ledger's three counters as read under the lock; `save` writes them back."""
-
-    sequence: int
-    event: int
-    entry_number: int
 
 
 def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:

@@ -18,6 +18,8 @@ from slotcar.ledger.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import LEADER_KEY
+from slotcar.ledger.database_shelf import DatabaseShelf
+from slotcar.ledger.flushing import flush
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.instants import Instants
@@ -402,7 +404,8 @@ class Ledger:
         connection = lease.connection
         with database.answering(), connection.begin(), database.locked(connection) as head:
             head.event = max(head.event, above)
-            transaction = Transaction(connection, head, self._writer.cache, self._terms, to_us(now))
+            cache, terms = self._writer.cache, self._terms
+            transaction = Transaction(DatabaseShelf(connection, cache, terms, to_us(now)), head, terms)
             transaction.event(says.kind, now, None, None, **says.details)
-            transaction.flush()
+            flush(transaction, connection, cache)
         return head.event

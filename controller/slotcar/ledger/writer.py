@@ -13,7 +13,9 @@ from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import to_us
 from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import writing
+from slotcar.ledger.database_shelf import DatabaseShelf
 from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.flushing import flush
 from slotcar.ledger.model import Terms
 from slotcar.ledger.operations import Operation, expire
 from slotcar.ledger.transaction import Transaction
@@ -114,7 +116,8 @@ class Writer:
         now = max(operation.now for operation in operations)
         answers: list[Any] = []
         with writing(self._engine) as (connection, head):
-            transaction = Transaction(connection, head, self.cache, self._terms(), to_us(now))
+            terms = self._terms()
+            transaction = Transaction(DatabaseShelf(connection, self.cache, terms, to_us(now)), head, terms)
             transaction.prepare(operation.needs for operation in operations)
             if any(operation.minds_holds for operation in operations):
                 # A hold counts while it lives and not after.
@@ -129,5 +132,5 @@ class Writer:
                 except SlotcarError as error:
                     transaction.take_back(mark)
                     answers.append(error)
-            transaction.flush()
+            flush(transaction, connection, self.cache)
         return answers

@@ -15,8 +15,9 @@ from slotcar.base.timebase import to_us
 from slotcar.base.vocabulary import Direction, Service, Shape
 from slotcar.ledger import Ledger, open_ledger, reading
 from slotcar.ledger.batch import others_flows
-from slotcar.ledger.batch_entries import BatchEntries
+from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import make_engine
+from slotcar.ledger.database_shelf import DatabaseShelf
 from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
 from slotcar.network.path import Path as FoundPath
 from slotcar.network.path.flow import pairs_of
@@ -121,10 +122,9 @@ def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: L
     engine = make_engine(database_url)
     with engine.connect() as connection:
         for start, end, read in ((0, 30, []), (29, 31, ["b"]), (60, 90, []), (60, 91, ["any"])):
-            entries = BatchEntries(connection)
+            shelf = DatabaseShelf(connection, TableCache(), Terms({}, {}), to_us(T0))
             moment = flow._replace(start_us=to_us(at(start)), end_us=to_us(at(end)))
-            entries.read_others(others_flows("hep", [moment]))
-            assert [one.reservation.name for one in entries._by_handle.values()] == read
+            assert [one.reservation.name for one in shelf.having(others_flows("hep", [moment]))] == read
     engine.dispose()
 
 
