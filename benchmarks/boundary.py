@@ -28,6 +28,7 @@ from benchmarks.push.world import World
 from slotcar.base.settings import load_settings
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
+from slotcar.book.timeline import Active
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
@@ -36,7 +37,6 @@ from slotcar.rollout.model import PushFailed
 from slotcar.rollout.program import WantedFor
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import Active
 from slotcar.wiring import pusher_for
 from slotcar_lab.clocks import MACHINE
 from slotcar_lab.control import Lab

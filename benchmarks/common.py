@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import psycopg
 
-from slotcar.ledger import embedded
+from slotcar.store import embedded
 
 #: Says what is being done; shown on a terminal.
 Say = Callable[[str], None]

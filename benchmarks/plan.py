@@ -15,12 +15,12 @@ from benchmarks.render import NOW, network_of
 from slotcar.admission import SlotTables, capacities
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.base.vocabulary import Protocol, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.rules.policy import Policy
 from slotcar.network.model import Network
 from slotcar.planning.matching import Scope, match
 from slotcar.planning.offline import entries_of
 from slotcar.planning.plan import MAX_BOUNDARIES, Plan, make_plan
-from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.views.configurations import Boundary, DeviceDiff, configurations_at
 

@@ -19,12 +19,12 @@ from benchmarks.render import NOW, network_of
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import open_ledger
 from slotcar.planning.matching import Scope
 from slotcar.planning.source import ReservationSource
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.store import open_ledger
 
 SIZES, QUICK_SIZES = (1_000, 4_000, 10_000, 100_000), (1_000, 4_000)
 CALLER = Caller("bench", Role.OPERATOR)

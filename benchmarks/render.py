@@ -22,12 +22,12 @@ import yaml
 from benchmarks.common import Figure, Say
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import InterfaceRole, Protocol, Service
+from slotcar.book.timeline import active_at
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import intents_at
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timeline import active_at
 
 FLOWS = 50
 SIZES, QUICK_SIZES = (100, 1_000), (100,)

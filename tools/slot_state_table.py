@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
+from slotcar.book.model import Entry, State
+from slotcar.book.slot_now import SlotNow, SlotState
+from slotcar.book.slot_states import IN_STATE
 from slotcar.cli.listing import slot_lines, state_words
 from slotcar.cli.watching import names
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_now import SlotNow, SlotState
-from slotcar.ledger.slot_states import IN_STATE
 from slotcar.reservation.model import Reservation
 from slotcar.views.documents import entry_document, timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline

@@ -21,12 +21,12 @@ from benchmarks.admission.workload import NOW, RESOURCES, Request, Workload, wor
 from benchmarks.common import Figure, Pace, Say, count, database_cpu_s, figures, pace, stopwatch
 from slotcar.admission.model import Refused
 from slotcar.base.vocabulary import Protocol, Service
-from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.model import AdmissionRequest, Terms
+from slotcar.book.model import AdmissionRequest, Terms
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop
 from slotcar.network.path.model import Path as NetworkPath
 from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.store import Ledger, open_ledger
 
 CLIENTS = 64
 #: No more than this are added, so that the number live stays near what the figure says.

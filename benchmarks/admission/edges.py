@@ -15,12 +15,12 @@ from benchmarks.render import network_of
 from slotcar.admission import capacities
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
-from slotcar.ledger import open_ledger
-from slotcar.ledger.model import AdmissionRequest, Terms
+from slotcar.book.model import AdmissionRequest, Terms
 from slotcar.network.model import Network
 from slotcar.planning.platform_limits import PlatformLimits
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.store import open_ledger
 
 ROUTERS = 100
 #: All of those that are open at once at a router fit its line.

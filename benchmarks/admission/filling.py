@@ -8,9 +8,9 @@ import psycopg
 
 from benchmarks.admission.peers import copy_rows
 from benchmarks.admission.workload import NOW, PATH_LENGTH, RESOURCES, Bookings
-from slotcar.ledger.model import AdmissionRequest
-from slotcar.ledger.rows import paths_json
-from slotcar.policy.flows import FlowClaim
+from slotcar.book.model import AdmissionRequest
+from slotcar.book.rules.flows import FlowClaim
+from slotcar.store.rows import paths_json
 
 _PATH = [f"p{hop}" for hop in range(PATH_LENGTH)]
 _RATES = f"array_fill(rate_bps, ARRAY[{PATH_LENGTH}])"

@@ -14,8 +14,8 @@ from benchmarks.admission.durable import AMPLE_BPS, admission_of, admit, new_dat
 from benchmarks.admission.filling import fill_ledger
 from benchmarks.admission.workload import NOW, RESOURCES, Workload, workload
 from benchmarks.common import Figure, Say, count
-from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.model import AdmissionRequest, Terms
+from slotcar.book.model import AdmissionRequest, Terms
+from slotcar.store import Ledger, open_ledger
 
 #: None of them is needed to decide or to push.
 INDEXES = (

@@ -17,7 +17,7 @@ from benchmarks.common import Figure, Say, count, postgres
 from benchmarks.web import filling
 from benchmarks.web.world import world
 from slotcar.base.timebase import SYSTEM, to_us
-from slotcar.ledger import open_ledger
+from slotcar.store import open_ledger
 
 #: (live in the coming month, over in the months before): a year of it.
 QUICK, FULL = (800, 9_200), (8_000, 92_000)

@@ -15,8 +15,8 @@ from benchmarks.common import Figure, Pace, Say
 from benchmarks.web.world import World
 from slotcar.admission import capacities
 from slotcar.base.timebase import SYSTEM, Window, iso
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import AdmissionRequest, Terms
+from slotcar.book.model import AdmissionRequest, Terms
+from slotcar.store import Ledger
 
 TURNS = 3
 CLIENTS = 64

@@ -8,7 +8,7 @@ from benchmarks.api import clients
 from benchmarks.api.clients import NextRequest
 from benchmarks.api.process import Served
 from benchmarks.common import Figure, Say
-from slotcar.ledger import EntryFilter, Ledger
+from slotcar.store import EntryFilter, Ledger
 
 TURNS = 3
 CLIENTS = 4

@@ -21,9 +21,9 @@ from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
+from slotcar.book.rules.roles import Role
 from slotcar.broker import Broker
-from slotcar.ledger import open_ledger
-from slotcar.policy.roles import Role
+from slotcar.store import open_ledger
 from slotcar.web.app import create_app
 
 

@@ -17,13 +17,13 @@ from benchmarks.push.fleet import Fleet, network
 from slotcar.base.settings import load_settings
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
+from slotcar.book.timeline import Active, active_at
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.rollout.model import Reading, Wanted
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import Active, active_at
 from slotcar.wiring import pusher_for
 
 #: When the flows are asked for, and within their window.

@@ -28,8 +28,8 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.broker import Broker
-from slotcar.ledger import EntryFilter, Ledger, open_ledger
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import EntryFilter, Ledger, open_ledger
 from slotcar.web.app import create_app
 
 #: Of each kind of page.

@@ -10,8 +10,8 @@ import psycopg
 
 from benchmarks.admission.peers import copy_rows
 from benchmarks.web.world import PAIRS, SEED, World
-from slotcar.ledger import open_ledger
-from slotcar.ledger.rows import paths_json
+from slotcar.store import open_ledger
+from slotcar.store.rows import paths_json
 
 OWNERS = 300
 #: Slots begin at whole minutes, and last from ten minutes to two days.

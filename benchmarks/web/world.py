@@ -11,7 +11,7 @@ import numpy as np
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import InterfaceRole, Protocol, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from slotcar.planning.offline import entries_of
 from slotcar.reservation.model import Endpoint, Reservation

@@ -11,18 +11,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.base.timebase import MICROSECOND, Window
+from slotcar.book.crowds import Crowd
+from slotcar.book.model import Entry, State
+from slotcar.book.rules import roles
+from slotcar.book.rules.request_limits import require_few_months
+from slotcar.book.rules.roles import NOBODY, Caller
+from slotcar.book.shares import BackgroundShares
 from slotcar.broker import Broker
 from slotcar.broker.queries import EVENTS_WITHIN, LAST_EVENTS, MOST_EVENTS
-from slotcar.ledger.crowds import Crowd
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import EventFilter
-from slotcar.ledger.summaries import BoundaryCounts
-from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_months
-from slotcar.policy.roles import NOBODY, Caller
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.status import LoopStatus
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store.queries import EventFilter
+from slotcar.store.summaries import BoundaryCounts
 from slotcar.views.boundary import DiffGroup, devices_changing, differences_at, entering, groups_of
 from slotcar.views.capacity import Course, courses, named_resource, resource_names, tightest_course
 from slotcar.views.configurations import Differences

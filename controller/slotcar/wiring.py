@@ -9,12 +9,12 @@ from slotcar.base.events import Kind
 from slotcar.base.registry import facts_of
 from slotcar.base.settings import OwnerQuota, Settings
 from slotcar.base.timebase import SYSTEM, Clocks
-from slotcar.ledger import Ledger
+from slotcar.book.rules.endpoints import endpoint_owners
+from slotcar.book.rules.gate import Gate
+from slotcar.book.rules.policy import Policy
+from slotcar.book.rules.quotas import Quota
+from slotcar.book.shares import BackgroundShares
 from slotcar.network.model import Network
-from slotcar.policy.endpoints import endpoint_owners
-from slotcar.policy.gate import Gate
-from slotcar.policy.policy import Policy
-from slotcar.policy.quotas import Quota
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
@@ -25,7 +25,7 @@ from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.retention import Retention
 from slotcar.rollout.schedule import Pace
 from slotcar.rollout.wanted import instants_of, wanted_for
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import Ledger
 
 
 def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM) -> Pusher:

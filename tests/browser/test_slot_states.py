@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.ledger.appending import AppendEvents
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import SlotRecord, configured_devices, form_of
+from slotcar.book.appending import AppendEvents
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import SlotRecord, configured_devices, form_of
 from slotcar.web.words import SLOTS
 from tests.browser.conftest import SignIn
 from tests.integration.web.conftest import Site

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import State
+from slotcar.book.model import State
 from slotcar.planning.modification import Modification
 from tests.browser.conftest import SignIn
 from tests.integration.api.conftest import START

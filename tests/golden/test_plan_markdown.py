@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from slotcar.admission import SlotTables, capacities
+from slotcar.book.model import Entry
+from slotcar.book.rules.policy import Policy
 from slotcar.cli.from_documents import plan_of
-from slotcar.ledger.model import Entry
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.matching import match
@@ -26,7 +27,6 @@ from slotcar.planning.plan import Plan, make_plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
 from slotcar.planning.source import ReservationSource, source_of_body
-from slotcar.policy.policy import Policy
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "markdown"

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from slotcar.base.registry import FOLDERS
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from slotcar.book.model import Entry, State
+from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
 from slotcar.cli.output import shown as as_shown
 from slotcar.cli.tables import Column, Row, table_lines
 from slotcar.cli.watching import StatusPicture, drawing, line
 from slotcar.cli.zones import choose_zone
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_now import SlotNow, SlotState
 from slotcar.reservation.model import Endpoint
 from slotcar.views.documents import timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline

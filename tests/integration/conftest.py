@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from slotcar.ledger import Ledger, embedded, open_ledger
+from slotcar.store import Ledger, embedded, open_ledger
 from tests.support.postgres import stop_server
 
 _numbers = itertools.count(1)

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from slotcar.ledger import embedded
+from slotcar.store import embedded
 from slotcar_lab import requirements
 from slotcar_lab.chaos.controllers import OF_A_RUN, processes_of
 from slotcar_lab.chaos.faults import Clock, set_read_only, small_disk, wait_disconnected

@@ -14,13 +14,13 @@ from slotcar.admission.rates import crossings
 from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.resources import background_factors, capacities
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.shares import LEAST_BPS, STEP_BPS, BackgroundShares
+from slotcar.book.timeline import Active, active_at
 from slotcar.reservation.model import BackgroundShare
-from slotcar.timeline import Active, active_at
-from slotcar.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
 from tests.support.examples import examples
 from tests.support.requests import at
-from tests.unit.timeline.test_shares import NETWORK, entry
+from tests.unit.book.test_shares import NETWORK, entry
 
 CAPACITIES = capacities(NETWORK)
 MBPS = 1_000_000

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import Active
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.reservation.model import Endpoint, Reservation, Slot
 from slotcar.rollout.configuring import Configuring
-from slotcar.timeline import Active
 from tests.support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]

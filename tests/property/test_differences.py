@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from slotcar.base.timebase import MICROSECOND
 from slotcar.base.vocabulary import Service
-from slotcar.ledger.model import Entry, State
+from slotcar.book.model import Entry, State
+from slotcar.book.timeline import active_at
 from slotcar.network.model import Network
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Slot
-from slotcar.timeline import active_at
 from slotcar.views.configurations import DeviceDiff, Differences, configurations_at, transitions
 from tests.property.test_configuring import FLOWS, HOUR, NETWORKS, NOW, of_two_rates
 from tests.support.examples import examples

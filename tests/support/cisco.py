@@ -14,7 +14,8 @@ import yaml
 from slotcar.base.registry import TransportKind, facts_of
 from slotcar.base.settings import load_settings
 from slotcar.base.timebase import Window
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import active_at
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.planning.offline import entries_of
@@ -22,7 +23,6 @@ from slotcar.rollout.ios.eem import FENCE
 from slotcar.rollout.model import PushResult, Reading, Wanted
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 from slotcar_lab.ios import Router, Routers
 from tests.support import detached

@@ -7,9 +7,9 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slotcar.ledger import open_ledger
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.signing import DerivedSecrets
+from slotcar.store import open_ledger
 
 if __name__ == "__main__":
     with open_ledger(sys.argv[1], Path()) as opened:

@@ -18,10 +18,10 @@ from pathlib import Path
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Demand
 from slotcar.base.vocabulary import Shape
-from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.errors import ForbiddenTransition, ProgressRefused
-from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
-from slotcar.policy.policy import Policy
+from slotcar.book.errors import ForbiddenTransition, ProgressRefused
+from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.rules.policy import Policy
+from slotcar.store import Ledger, open_ledger
 from tests.support.requests import RESOURCES, T0, request, reservation, transfer
 
 CAPACITY_BPS = 1_000

@@ -21,6 +21,7 @@ from lxml import etree
 
 from slotcar.base.settings import load_settings
 from slotcar.base.timebase import Window
+from slotcar.book.timeline import active_at
 from slotcar.network import load_network
 from slotcar.network.model import Device, Network
 from slotcar.planning.offline import entries_of
@@ -28,7 +29,6 @@ from slotcar.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
 from slotcar.rollout.netconf import netconf_login
 from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 from slotcar_lab import control, requirements
 from tests.integration.netconf.server import ROOT, Server

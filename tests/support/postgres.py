@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from slotcar.ledger import database
-from slotcar.ledger.revisions import NEWEST_REVISION, change_to
+from slotcar.store import database
+from slotcar.store.revisions import NEWEST_REVISION, change_to
 
 STOP_TIMEOUT_S = 20
 

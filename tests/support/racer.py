@@ -11,8 +11,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from slotcar.ledger import open_ledger
-from slotcar.ledger.model import Entry, State, Terms
+from slotcar.book.model import Entry, State, Terms
+from slotcar.store import open_ledger
 from tests.support.requests import RESOURCES, T0, request, reservation
 
 CAPACITY_BPS = 1_000

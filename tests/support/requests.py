@@ -9,7 +9,7 @@ from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
-from slotcar.ledger.model import AdmissionRequest
+from slotcar.book.model import AdmissionRequest
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.need import VolumeByDeadline
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from slotcar.base.settings import load_settings
+from slotcar.book.timeline import active_at
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.planning.source import read_source
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 
 LAB = Path(__file__).resolve().parents[2] / "inventories" / "lab"

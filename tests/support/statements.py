@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from slotcar.ledger import Ledger
+from slotcar.store import Ledger
 
 #: What SQLAlchemy asks a connection of its pool before it uses it.
 KEEPS_ALIVE = ";"

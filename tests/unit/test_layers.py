@@ -19,10 +19,9 @@ ORDER = [
     "managers",
     "reservation",
     "network",
-    "policy",
     "admission",
-    "ledger",
-    "timeline",
+    "book",
+    "store",
     "platforms",
     "rollout",
     "auth",
@@ -81,7 +80,7 @@ def test_imports_run_down_the_rooms() -> None:
 
 
 def test_the_order_is_that_of_the_table_of_rooms() -> None:
-    """A room is a row's first cell, or a part of it: `controller/slotcar/policy/`, or a module that stands by itself. One
+    """A room is a row's first cell, or a part of it: `controller/slotcar/book/`, or a module that stands by itself. One
     within another has a row beside it.
     """
     page = (ROOT / "docs" / "architecture.md").read_text()
@@ -94,6 +93,14 @@ def test_the_rule_names_the_rooms_in_the_same_order() -> None:
     rule = re.search(r"^18\. .*?A room\s", (ROOT / "docs" / "design.md").read_text(), re.MULTILINE | re.DOTALL)
     assert rule is not None
     assert re.findall(r"`(\w+)`", rule[0]) == ORDER
+
+
+def test_the_book_knows_no_database() -> None:
+    """It reads through a `Shelf`, so that a transaction, a snapshot and a ledger in memory are decided alike."""
+    for module in MODULES:
+        if module.relative_to(ROOT / "controller" / "slotcar").parts[0] == "book":
+            names = {name.partition(".")[0] for name in names_imported(module.read_text())}
+            assert not names & {"alembic", "psycopg", "sqlalchemy"}, module
 
 
 def test_the_check_sees_an_import_that_runs_back() -> None:

@@ -22,9 +22,9 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.base.timebase import RFC_3339, SYSTEM
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.notify.dispatching import DeliveryCounts
-from slotcar.policy.roles import Caller, Role
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
 

@@ -27,9 +27,9 @@ from slotcar.base.events import (
     PushVerified,
     PushWithheld,
 )
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Event
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.model import Event
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
 from slotcar.views.phases import lags_us
 
 #: When each series was made is of no use here, and as many series again.

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from slotcar.api.models import Answer, EntryOut
 from slotcar.base.vocabulary import OnFailure
-from slotcar.ledger.model import State
-from slotcar.ledger.slot_now import SlotState
+from slotcar.book.model import State
+from slotcar.book.slot_now import SlotState
 
 
 class GroupSetIn(Answer):

@@ -14,9 +14,9 @@ from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.api.context import Context
 from slotcar.api.loop import phases_of
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.webhooks import Backlog
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.network.model import Network
+from slotcar.store.webhooks import Backlog
 from slotcar.views.capacity import courses, device_of
 from slotcar.watching.model import WatchState
 

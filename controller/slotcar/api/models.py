@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN
-from slotcar.ledger.model import State
-from slotcar.ledger.pages import MOST_COUNTED
-from slotcar.ledger.slot_now import SlotState
+from slotcar.book.model import State
+from slotcar.book.slot_now import SlotState
 from slotcar.reservation.model import ReservationFields
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
+from slotcar.store.pages import MOST_COUNTED
 
 
 class Answer(BaseModel):

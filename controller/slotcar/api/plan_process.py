@@ -25,14 +25,14 @@ from slotcar.api.plan_models import PlanOut
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.base.texts import lines_of
+from slotcar.book.rules.request_limits import PlanTooLarge
+from slotcar.book.rules.roles import Caller
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger, open_ledger
 from slotcar.network.model import Network
 from slotcar.network.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
 from slotcar.planning.source import source_of_body
-from slotcar.policy.request_limits import PlanTooLarge
-from slotcar.policy.roles import Caller
+from slotcar.store import Ledger, open_ledger
 
 #: The API and the reconcile loop come first.
 NICE = 5

@@ -20,8 +20,8 @@ from anyio import to_thread
 from fastapi import HTTPException
 
 from slotcar.api.plan_process import PlanAnswer, PlanRequest, Workplace
+from slotcar.book.rules.request_limits import PlanTooLarge
 from slotcar.broker import Broker
-from slotcar.policy.request_limits import PlanTooLarge
 
 log = structlog.get_logger("slotcar.api")
 #: Plans that wait for each process; more are asked to come again.

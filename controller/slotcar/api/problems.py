@@ -15,17 +15,17 @@ from starlette.exceptions import HTTPException
 from slotcar.base.located_yaml import TOO_DEEP
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, shortened, with_short_words
 from slotcar.base.units import UnitError
-from slotcar.ledger import errors as ledger_errors
+from slotcar.book import errors as ledger_errors
+from slotcar.book.rules import errors as policy_errors
+from slotcar.book.rules.request_limits import PlanTooLarge
+from slotcar.book.rules.roles import NotAllowed
+from slotcar.book.rules.webhooks import WrongWebhook
 from slotcar.network.path import NoPath
 from slotcar.notify.sending import WrongUrl
 from slotcar.notify.signing import SecretUnusable
 from slotcar.notify.webhooks import UnknownWebhook, WrongKind
 from slotcar.planning import errors
 from slotcar.platforms.model import Unrenderable
-from slotcar.policy import errors as policy_errors
-from slotcar.policy.request_limits import PlanTooLarge
-from slotcar.policy.roles import NotAllowed
-from slotcar.policy.webhooks import WrongWebhook
 from slotcar.views.capacity import NoSuchResource
 from slotcar.views.devices import NoSuchDevice
 from slotcar.views.documents import refusal_document

@@ -31,9 +31,8 @@ from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.base.stopping import PROCESS, end_after
 from slotcar.base.timebase import SYSTEM, Clocks
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger, embedded, open_ledger
-from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -43,6 +42,7 @@ from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import end_all_processes
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger, embedded, open_ledger
 from slotcar.watching.watcher import Watcher
 from slotcar.wiring import loop_for
 

@@ -17,10 +17,10 @@ from fastapi import HTTPException, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.model import Event
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Event
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
 from slotcar.views.documents import event_document
 
 #: A line that keeps proxies from hanging up.

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from slotcar.api.models import Answer
-from slotcar.ledger.slot_now import SlotState
+from slotcar.book.slot_now import SlotState
 from slotcar.views.timeline import SlotAtBoundary
 
 PhaseName = Literal["planned", "staged", "armed", "active", "failed", "withheld", "unrecorded", "nothing to do"]

@@ -1,10 +1,10 @@
-"""What the rules of `slotcar.policy.roles` say of an entry of the ledger."""
+"""What the rules of `slotcar.book.rules.roles` say of an entry of the ledger."""
 
 from __future__ import annotations
 
-from slotcar.ledger.errors import UnknownHandle
-from slotcar.ledger.model import Entry
-from slotcar.policy.roles import Caller, may_see, require_may_change
+from slotcar.book.errors import UnknownHandle
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, may_see, require_may_change
 
 
 def require_see(caller: Caller, entry: Entry) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from slotcar.auth.tokens import TokenStore, digest
-from slotcar.ledger.sessions import Session, SessionStore
-from slotcar.policy.roles import Caller
+from slotcar.book.rules.roles import Caller
+from slotcar.store.sessions import Session, SessionStore
 
 #: A session that nobody has used for so long is over.
 IDLE = timedelta(hours=8)

@@ -21,7 +21,7 @@ from slotcar.base.files import read_regular_file
 from slotcar.base.names import Owner
 from slotcar.base.private_files import locked_for_change, replace_private_file
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError
-from slotcar.policy.roles import Caller, Role
+from slotcar.book.rules.roles import Caller, Role
 
 TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 #: Some 40,000 tokens.

@@ -1,7 +1,7 @@
 """Every kind of event of the log, each as a class: its name, whom it is of, its details, and one sentence for people.
 
 Who writes an event makes an instance, of which the log keeps the kind, and the details as JSON. Who reads one gets an
-instance again (`slotcar.ledger.model.Event.says`). What is in the log stays as it was written: a kind that has no class
+instance again (`slotcar.book.model.Event.says`). What is in the log stays as it was written: a kind that has no class
 here says nothing to the program, and a detail that has no field is passed over.
 
 The sentence is the docstring; `docs/reference/events.md` is made of these classes.
@@ -373,7 +373,7 @@ class GroupMemberFailed(PartNotGiven):
 
 
 class OfSlot(Kind):
-    """What the controller that leads says of a slot, by what it verified: `slotcar.ledger.slot_states.SlotRecord`.
+    """What the controller that leads says of a slot, by what it verified: `slotcar.book.slot_states.SlotRecord`.
 
     Attributes:
         devices: of each its state. why: of those that are not as they should be. later: ISO 8601, by device.

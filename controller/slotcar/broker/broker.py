@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
+from slotcar.book.groups import OnGroup
+from slotcar.book.model import Entry, State
+from slotcar.book.rules import roles
+from slotcar.book.rules.request_limits import require_few_windows, require_reason
+from slotcar.book.rules.roles import Caller
 from slotcar.broker.files import ReservationFiles
-from slotcar.ledger.groups import OnGroup
-from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import members_of_groups
-from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_windows, require_reason
-from slotcar.policy.roles import Caller
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.reservation import require_valid
 from slotcar.wiring import held_routers_for

@@ -8,9 +8,12 @@ from datetime import datetime
 
 from slotcar.auth import access
 from slotcar.base.timebase import iso
+from slotcar.book.errors import UnknownHandle
+from slotcar.book.model import AdmissionRequest, Cancellation, Entry
+from slotcar.book.rules import roles
+from slotcar.book.rules.request_limits import require_few_windows
+from slotcar.book.rules.roles import Caller
 from slotcar.broker.requests import SOLVER, Requests
-from slotcar.ledger.errors import UnknownHandle
-from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.in_the_way import looked_at
 from slotcar.planning.matching import match
@@ -19,9 +22,6 @@ from slotcar.planning.promises import Promises, is_over, marks_of
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action, PlanStep
-from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_windows
-from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.rollout.looks import Looks

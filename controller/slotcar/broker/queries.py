@@ -10,22 +10,22 @@ from typing import Any, TypeVar
 from slotcar.auth import access
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import MICROSECOND, SYSTEM, Clocks, Window
-from slotcar.ledger import EntryFilter, Ledger
-from slotcar.ledger.errors import UnknownHandle
-from slotcar.ledger.group_queries import GroupFilter
-from slotcar.ledger.model import Entry, Event
-from slotcar.ledger.pages import Page
-from slotcar.ledger.queries import EventFilter
-from slotcar.ledger.slot_states import TELLING, slot_now
+from slotcar.book.errors import UnknownHandle
+from slotcar.book.model import Entry, Event
+from slotcar.book.rules import request_limits, roles
+from slotcar.book.rules.roles import NOBODY, Caller
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.slot_states import TELLING, slot_now
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
-from slotcar.policy import request_limits, roles
-from slotcar.policy.roles import NOBODY, Caller
 from slotcar.recovery.comparison import FleetComparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import EntryFilter, Ledger
+from slotcar.store.group_queries import GroupFilter
+from slotcar.store.pages import Page
+from slotcar.store.queries import EventFilter
 from slotcar.views.configurations import configurations_at
 from slotcar.views.devices import named_devices
 from slotcar.views.documents import configurations_document

@@ -12,17 +12,17 @@ from slotcar.admission import capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.auth import access
+from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, Terms
+from slotcar.book.rules import roles
+from slotcar.book.rules.request_limits import require_few_windows, require_short_key
+from slotcar.book.rules.roles import Caller
 from slotcar.broker.queries import Queries
-from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, Terms
 from slotcar.network.path.model import Path
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import PlatformLimits
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
-from slotcar.policy import roles
-from slotcar.policy.request_limits import require_few_windows, require_short_key
-from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
 from slotcar.wiring import policy_of

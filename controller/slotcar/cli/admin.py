@@ -94,7 +94,7 @@ def token_create(
     """Make a token and print it once; only its hash is kept."""
     from slotcar.auth.tokens import create_token
     from slotcar.base.units import parse_duration
-    from slotcar.policy.roles import Role
+    from slotcar.book.rules.roles import Role
 
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")

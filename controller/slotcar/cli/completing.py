@@ -10,7 +10,7 @@ from slotcar.cli.place import chosen_place
 from slotcar.cli.session import settings
 
 if TYPE_CHECKING:
-    from slotcar.ledger.model import Entry
+    from slotcar.book.model import Entry
 
 #: Somebody who has pressed the tab key waits no longer than this.
 PATIENCE_S = 5.0
@@ -43,9 +43,9 @@ def devices(incomplete: str) -> list[tuple[str, str]]:
 
 def _living() -> Iterable[Entry]:
     """The live reservations; none where the embedded database does not run, as completing does not start it."""
-    from slotcar.ledger import open_ledger
-    from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import EntryFilter
+    from slotcar.book.model import OCCUPYING
+    from slotcar.store import open_ledger
+    from slotcar.store.queries import EntryFilter
 
     if chosen_place() is not None:
         from slotcar.cli.session import caller, over_http

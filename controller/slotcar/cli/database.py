@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 @database.command()
 def upgrade() -> None:
     """Upgrade the tables to this version. The embedded database is upgraded by itself."""
-    from slotcar.ledger import open_ledger
+    from slotcar.store import open_ledger
 
     warn_of_other_controller("database")
     chosen = settings()
@@ -64,10 +64,10 @@ def downgrade(
     Every controller of the database must be stopped. Whatever the older tables have no place for is refused, or named
     before it is lost. A backup comes first: `slotcar db backup`.
     """
-    from slotcar.ledger.database import reading
-    from slotcar.ledger.errors import LedgerUnavailable
-    from slotcar.ledger.exclusive import alone
-    from slotcar.ledger.revisions import (
+    from slotcar.book.errors import LedgerUnavailable
+    from slotcar.store.database import reading
+    from slotcar.store.exclusive import alone
+    from slotcar.store.revisions import (
         WORDS,
         SchemaState,
         change_to,
@@ -127,9 +127,9 @@ def restore(
     Every controller of the database must be stopped. A backup of an older Slotcar is upgraded. What happened since the
     backup is lost, but for what routers have: the controller reads them and pushes only what differs from the ledger.
     """
-    from slotcar.ledger.opening import engine_for
     from slotcar.recovery.restoring import restore as fill
     from slotcar.recovery.restoring import usable
+    from slotcar.store.opening import engine_for
 
     warn_of_other_controller("database and state folder")
     require_own_state_folder()
@@ -152,9 +152,9 @@ def restore(
 @database.command(name="status")
 def database_status(form: OutputFormat = Format.TABLE) -> None:
     """Show whether the database answers, and the version of its tables."""
-    from slotcar.ledger.database import reading
-    from slotcar.ledger.opening import engine_for
-    from slotcar.ledger.revisions import NEWEST_REVISION, revision_of, state_of
+    from slotcar.store.database import reading
+    from slotcar.store.opening import engine_for
+    from slotcar.store.revisions import NEWEST_REVISION, revision_of, state_of
 
     chosen = settings()
     ask_state_folder(chosen)
@@ -177,7 +177,7 @@ def database_status(form: OutputFormat = Format.TABLE) -> None:
 def database_stop() -> None:
     """Stop the embedded database if nobody uses it any more. It stops by itself with the last command or controller that
     uses it; one that was killed leaves it running."""
-    from slotcar.ledger import embedded
+    from slotcar.store import embedded
 
     warn_of_other_controller("database")
     chosen = settings()
@@ -194,7 +194,7 @@ def _ledger_engine(chosen: Settings) -> Iterator[Engine]:
     Raises:
         NoLedger: nobody named a server, and there is no embedded database.
     """
-    from slotcar.ledger.opening import engine_for
+    from slotcar.store.opening import engine_for
 
     if not chosen.has_ledger():
         raise NoLedger(

@@ -19,7 +19,7 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
     It explains the slot that is open or comes next, beside the reservations active then. No router is read.
     """
     from slotcar.base.timebase import MICROSECOND, Window, iso
-    from slotcar.timeline.shares import BackgroundShares
+    from slotcar.book.shares import BackgroundShares
     from slotcar.views.numbers import explain as explained
     from slotcar.views.numbers import explanation_document
 

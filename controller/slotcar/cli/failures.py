@@ -63,10 +63,10 @@ def _first_line(error: BaseException) -> str:
 def _code_of(error: SlotcarError) -> int:
     from slotcar.api.listening import PortInUse
     from slotcar.base.stopping import PROCESS, Stopping
+    from slotcar.book.errors import PlanNotAdmitted
+    from slotcar.book.rules.errors import RefusedByPolicy
     from slotcar.cli.place import RefusedByController
-    from slotcar.ledger.errors import PlanNotAdmitted
     from slotcar.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
-    from slotcar.policy.errors import RefusedByPolicy
     from slotcar.rollout.model import PushFailed
 
     if isinstance(error, Stopping):

@@ -13,8 +13,8 @@ from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Service
-from slotcar.ledger.model import Entry, Event, ProgressReport, Proposal, State
-from slotcar.ledger.slot_now import DeviceSlot, SlotNow, SlotState
+from slotcar.book.model import Entry, Event, ProgressReport, Proposal, State
+from slotcar.book.slot_now import DeviceSlot, SlotNow, SlotState
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest

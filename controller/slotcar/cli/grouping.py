@@ -16,8 +16,8 @@ from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
 
 if TYPE_CHECKING:
-    from slotcar.ledger.group_queries import GroupFilter
-    from slotcar.ledger.model import Entry
+    from slotcar.book.model import Entry
+    from slotcar.store.group_queries import GroupFilter
 
 #: Where the values begin.
 VALUES_AT = 11
@@ -75,7 +75,7 @@ def change(
     if_version: int | None = None,
 ) -> None:  # fmt: skip
     """`verb`: cancel, commit, approve or reject; asks first unless `yes`. Approves exactly what it shows."""
-    from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, version_of
+    from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, version_of
 
     changes = {"cancel": CancelGroup, "commit": CommitGroup, "approve": ApproveGroup, "reject": RejectGroup}
     with verbs(inventory) as opened:

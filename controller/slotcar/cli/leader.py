@@ -26,8 +26,8 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
         NotPossible: it does not answer in time.
     """
     from slotcar.base.events import CheckDone, PushVerified
-    from slotcar.ledger.queries import EventFilter
     from slotcar.rollout.check_requests import ask_check, wait_for_answer
+    from slotcar.store.queries import EventFilter
 
     progress("asking the controller that leads to read these routers, and to push")
     request_sequence = ask_check(opened.ledger, names, actor(), now())

@@ -11,7 +11,7 @@ from slotcar.base.problems import printable
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
-    from slotcar.ledger.model import Entry
+    from slotcar.book.model import Entry
 
 #: At 80 columns a slot's start has its place beside it, also in a zone, whose times are two letters longer than UTC's.
 _STATE = Column("state", wraps=True, narrowest=len("committed,"))
@@ -34,7 +34,7 @@ BOUNDARIES = (
 def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
     """Start and end are those of the slot that is open or comes next; of one of several, `slot` says which."""
     from slotcar.base.timebase import iso
-    from slotcar.ledger.slot_states import present_slot
+    from slotcar.book.slot_states import present_slot
     from slotcar.views.explain import rate_words
 
     reservation = entry.reservation
@@ -76,7 +76,7 @@ def state_words(entry: Entry) -> str:
 def slot_lines(entry: Entry) -> list[str]:
     """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
     from slotcar.base.timebase import iso
-    from slotcar.ledger.slot_now import SlotState
+    from slotcar.book.slot_now import SlotState
 
     slot = entry.slot
     if slot is None:

@@ -9,6 +9,9 @@ from typing import Any
 
 from slotcar.base.timebase import iso
 from slotcar.base.units import format_duration
+from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup
+from slotcar.book.model import Entry, Event
+from slotcar.book.rules.roles import Caller
 from slotcar.cli.from_documents import (
     Document,
     enquiry_of,
@@ -20,18 +23,15 @@ from slotcar.cli.from_documents import (
 )
 from slotcar.cli.output import progress
 from slotcar.cli.place import Declined
-from slotcar.ledger.group_queries import GroupFilter
-from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup
-from slotcar.ledger.model import Entry, Event
-from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.planning.enquiry import EnquiryAnswer
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_page import PageStart
 from slotcar.planning.source import default_set_name
-from slotcar.policy.roles import Caller
 from slotcar.reservation import read_files
 from slotcar.reservation.loading import NO_CONTENTS
+from slotcar.store.group_queries import GroupFilter
+from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.views.timeline import TimelineItem, TimelineQuery
 from slotcar_client import Slotcar
 

@@ -36,9 +36,9 @@ from slotcar.cli.session import caller, now, over_http, verbs
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slotcar.book.model import Entry
     from slotcar.broker import Broker
     from slotcar.cli.over_http import OverHttp
-    from slotcar.ledger.model import Entry
 
 #: Where the values of one reservation begin.
 VALUES_AT = 11
@@ -263,9 +263,9 @@ def status(
     if which and grouping.is_group(which):
         grouping.show(which, inventory, form)
         return
-    from slotcar.ledger.group_queries import GroupFilter
-    from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import EntryFilter
+    from slotcar.book.model import OCCUPYING
+    from slotcar.store.group_queries import GroupFilter
+    from slotcar.store.queries import EntryFilter
     from slotcar.views.documents import entry_document
 
     if groups:
@@ -318,9 +318,9 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from slotcar.admission.resource_id import describe
     from slotcar.base.timebase import iso
     from slotcar.base.vocabulary import IfUnready
+    from slotcar.book.model import OCCUPYING
     from slotcar.cli.listing import slot_lines, state_words
     from slotcar.cli.output import stderr
-    from slotcar.ledger.model import OCCUPYING
     from slotcar.planning.plan_lines import summary
     from slotcar.views.explain import clock_note, profile_lines
 
@@ -364,7 +364,7 @@ def _progress_lines(entry: Entry) -> list[str]:
     """The last report of a volume by a deadline, and the rate that the rest needs, as long as it may have one."""
     from slotcar.base.timebase import iso
     from slotcar.base.units import format_bytes, format_bytes_about, format_rate
-    from slotcar.ledger.model import OCCUPYING
+    from slotcar.book.model import OCCUPYING
 
     progress = entry.progress
     if progress is None:

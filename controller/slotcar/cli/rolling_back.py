@@ -14,9 +14,9 @@ from slotcar.cli.session import actor, caller, now
 
 if TYPE_CHECKING:
     from slotcar.base.settings import Settings
-    from slotcar.ledger import Ledger
     from slotcar.network.model import Network
     from slotcar.rollout.holding import Removal
+    from slotcar.store import Ledger
 
 
 def until_words(until: datetime | None) -> str:
@@ -85,8 +85,8 @@ class RollbackDesk:
     @contextmanager
     def _ledger(self) -> Iterator[Ledger | None]:
         """The ledger, where it answers. The embedded one is not started for it: nobody leads with it then."""
-        from slotcar.ledger import embedded, open_ledger
-        from slotcar.ledger.errors import LedgerUnavailable
+        from slotcar.book.errors import LedgerUnavailable
+        from slotcar.store import embedded, open_ledger
 
         url = self.settings.ledger_url()
         if url is None and not embedded.users(self.settings.state_dir / "postgres"):

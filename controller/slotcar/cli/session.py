@@ -16,10 +16,10 @@ from slotcar.cli.output import complain, long_work_reported, progress, under_way
 
 if TYPE_CHECKING:
     from slotcar.base.settings import Settings
+    from slotcar.book.rules.roles import Caller
     from slotcar.broker import Broker
     from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
-    from slotcar.policy.roles import Caller
 
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
@@ -54,7 +54,7 @@ def actor() -> str:
 
 def caller() -> Caller:
     """Whoever may open the ledger's database is an operator: the database is what is protected."""
-    from slotcar.policy.roles import Caller, Role
+    from slotcar.book.rules.roles import Caller, Role
 
     return Caller(name=actor(), role=Role.OPERATOR)
 
@@ -144,9 +144,9 @@ def warn_of_other_controller(what: str) -> None:
 @contextmanager
 def broker(inventory: Path | None = None) -> Iterator[Broker]:
     """The verbs over the ledger that the settings name."""
+    from slotcar.book.errors import UnknownHandle
     from slotcar.broker import Broker
-    from slotcar.ledger import open_ledger
-    from slotcar.ledger.errors import UnknownHandle
+    from slotcar.store import open_ledger
 
     chosen = settings(inventory=inventory)
     ask_state_folder(chosen)
@@ -164,8 +164,8 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
 
 def _near(opened: Broker, which: str) -> str:
     """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
-    from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import EntryFilter
+    from slotcar.book.model import OCCUPYING
+    from slotcar.store.queries import EntryFilter
     from slotcar.views.naming import near_reservations
 
     living = opened.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())

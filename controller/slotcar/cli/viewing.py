@@ -179,7 +179,7 @@ def events(
         with remote(api, token_file) as slotcar:
             follow_events(slotcar, after, filters, form, long=long)
         return
-    from slotcar.ledger.queries import EventFilter
+    from slotcar.store.queries import EventFilter
 
     moment = now()
     begin, end = time_of("--from", since, moment), time_of("--until", until, moment)

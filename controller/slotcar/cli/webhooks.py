@@ -49,8 +49,8 @@ class LocalWebhooks:
         return [webhook_document(*one) for one in self._webhooks.list(caller())]
 
     def webhook_remove(self, which: str) -> Document:
-        from slotcar.ledger.webhooks import Backlog
         from slotcar.notify.webhooks import webhook_document
+        from slotcar.store.webhooks import Backlog
 
         return webhook_document(self._webhooks.remove(which, caller()), Backlog())
 
@@ -73,8 +73,8 @@ def webhooks() -> Iterator[LocalWebhooks | Slotcar]:
         with remote(None, None) as slotcar:
             yield slotcar
         return
-    from slotcar.ledger import open_ledger
     from slotcar.notify.webhooks import Webhooks
+    from slotcar.store import open_ledger
 
     chosen = settings()
     ask_state_folder(chosen)

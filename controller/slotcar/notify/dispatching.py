@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 import structlog
 
 from slotcar.base.timebase import ClockWatch
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.listening import Lease
-from slotcar.ledger.webhooks import Delivery, Webhook
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.notify.backoff import Backoff
 from slotcar.notify.message import message_of
 from slotcar.notify.sending import ANSWER_S, DeliveryOutcome, Sender
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.store import Ledger
+from slotcar.store.listening import Lease
+from slotcar.store.webhooks import Delivery, Webhook
 
 log = structlog.get_logger("slotcar.webhooks")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import Event
+from slotcar.book.model import Event
 from slotcar.notify.signing import sign
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to_owner

@@ -15,13 +15,13 @@ from slotcar.base.events import KINDS
 from slotcar.base.problems import SlotcarError, shortened
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
-from slotcar.ledger import Ledger
-from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
+from slotcar.book.rules.roles import Caller, only_owner, require_operator
+from slotcar.book.rules.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
 from slotcar.notify.message import trial_message
 from slotcar.notify.sending import ANSWER_S, ANSWERED, NO_ANSWER, DeliveryOutcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
-from slotcar.policy.roles import Caller, only_owner, require_operator
-from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
+from slotcar.store import Ledger
+from slotcar.store.webhooks import Backlog, Delivery, Webhook
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 

@@ -13,17 +13,17 @@ from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Demand, Refused, highest_bps
 from slotcar.admission.placing import Placement, Rules
 from slotcar.base.timebase import Window
-from slotcar.ledger.groups import groups_that_wait
-from slotcar.ledger.model import Entry, Proposal, State
-from slotcar.ledger.transfers import done_by, made_room, movable
+from slotcar.book.groups import groups_that_wait
+from slotcar.book.model import Entry, Proposal, State
+from slotcar.book.rules.amounts import amount_of
+from slotcar.book.rules.gate import needs_approval
+from slotcar.book.rules.policy import Policy
+from slotcar.book.transfers import done_by, made_room, movable
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.planning.matching import live
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.step import Action, PlanStep
-from slotcar.policy.amounts import amount_of
-from slotcar.policy.gate import needs_approval
-from slotcar.policy.policy import Policy
 from slotcar.views.explain import clock_note
 
 #: The note of a step that comes into force only once an operator has approved it.

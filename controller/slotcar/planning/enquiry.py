@@ -15,7 +15,7 @@ from slotcar.admission import ResourceId, SlotTables, demands, enquire
 from slotcar.admission.model import Demand
 from slotcar.base.timebase import Window, from_us, iso
 from slotcar.base.vocabulary import Direction
-from slotcar.ledger.model import OCCUPYING, Entry
+from slotcar.book.model import OCCUPYING, Entry
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.planning.errors import NotPossible

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import OCCUPYING, Entry
+from slotcar.book.model import OCCUPYING, Entry
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.reservation.model import Reservation
 from slotcar.views.documents import DERIVED_KEYS, reservation_document

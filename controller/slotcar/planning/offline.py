@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slotcar.admission import SlotTables, capacities
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.rules.endpoints import endpoint_owners
+from slotcar.book.rules.policy import Policy
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Plan, decide_steps, make_plan
 from slotcar.planning.routing import route
 from slotcar.planning.source import ReservationSource
-from slotcar.policy.endpoints import endpoint_owners
-from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 
 

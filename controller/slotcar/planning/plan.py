@@ -12,7 +12,10 @@ from slotcar.admission import SlotTables, capacities
 from slotcar.admission.placing import Rules
 from slotcar.admission.program import LinearSolver
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger.model import Entry, State
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.policy import Policy
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import active_at
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.planning.deciding import Deciding, decided_steps, proposed
@@ -22,10 +25,7 @@ from slotcar.planning.plan_policy import check_plan
 from slotcar.planning.platform_limits import require_each_alone
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Approximation, Unrenderable
-from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
-from slotcar.timeline import active_at
-from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.approximations import first_of_each
 from slotcar.views.configurations import Boundary, Differences, transitions, with_notes_once
 from slotcar.views.foreseen import foreseen

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.rules.flows import FlowClaim, check_flows
+from slotcar.book.rules.policy import Policy
+from slotcar.book.rules.quotas import Usage, check_quota
 from slotcar.planning.matching import live
 from slotcar.planning.step import PlanStep
-from slotcar.policy.flows import FlowClaim, check_flows
-from slotcar.policy.policy import Policy
-from slotcar.policy.quotas import Usage, check_quota
 
 
 def check_plan(

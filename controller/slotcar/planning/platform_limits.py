@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 
 from slotcar.base.registry import facts_of
 from slotcar.base.units import format_rate_about, parse_rate_bps
-from slotcar.ledger.model import Condition, Entry, State
+from slotcar.book.model import Condition, Entry, State
+from slotcar.book.timeline import Active, active_at
 from slotcar.network.model import Device, Network
 from slotcar.network.path.model import crossed
 from slotcar.planning.errors import CannotExpress
@@ -28,7 +29,6 @@ from slotcar.platforms.intent import EdgeFlow, QosIntent, intents_at
 from slotcar.platforms.intent.flows import first_ingress, flows_of
 from slotcar.platforms.model import BeyondLimit
 from slotcar.reservation.model import Slot, constant_slots
-from slotcar.timeline import Active, active_at
 
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with those that are always there. It spares the rendering; `tests/unit/planning/test_platform_limits.py` holds

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from slotcar.ledger.batch import Labelled
-from slotcar.ledger.model import OCCUPYING, Entry, State
+from slotcar.book.batch import Labelled
+from slotcar.book.model import OCCUPYING, Entry, State
 from slotcar.planning.matching import SET_LABEL, compare, live
 from slotcar.planning.plan import Plan
 from slotcar.planning.routing import hops_of
@@ -40,7 +40,7 @@ def is_over(step: PlanStep, entry: Entry | None, now: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """The promises of one plan, at `now`; see `slotcar.ledger.applying.Basis`."""
+    """The promises of one plan, at `now`; see `slotcar.book.applying.Basis`."""
 
     plan: Plan
     now: datetime

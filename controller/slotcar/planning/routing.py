@@ -8,7 +8,7 @@ from datetime import datetime
 
 from slotcar.admission import demands
 from slotcar.admission.model import Demand
-from slotcar.ledger.model import Entry, State
+from slotcar.book.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.network.path import find_paths
 from slotcar.network.path.candidates import candidate_paths

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from slotcar.admission.model import Refused
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.network.path.model import Hop
 from slotcar.planning.routing import RoutedReservation
 from slotcar.reservation.fingerprint import fingerprint_of

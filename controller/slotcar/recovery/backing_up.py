@@ -14,11 +14,11 @@ from sqlalchemy import Connection, Engine, text
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
-from slotcar.ledger.copying import CopiedTable, copy_out, snapshot, tables_of
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.revisions import WORDS, SchemaState, revision_of, state_of
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.recovery.backup_file import LEDGER, STATE, BackupWriter, Manifest, TableRows, opened
 from slotcar.recovery.state_copy import state_files
+from slotcar.store.copying import CopiedTable, copy_out, snapshot, tables_of
+from slotcar.store.revisions import WORDS, SchemaState, revision_of, state_of
 
 
 class CannotBackUp(SlotcarError):

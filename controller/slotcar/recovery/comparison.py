@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger import Ledger
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import active_at
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import Ledger
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
 

@@ -9,17 +9,17 @@ from datetime import datetime
 
 from slotcar.base.events import Kind
 from slotcar.base.timebase import SYSTEM, Clocks
-from slotcar.ledger import Ledger
-from slotcar.ledger.appending import AppendIfLast
+from slotcar.book.appending import AppendIfLast
+from slotcar.book.rules import roles
+from slotcar.book.rules.request_limits import require_future, require_reason
+from slotcar.book.rules.roles import Caller
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
-from slotcar.policy import roles
-from slotcar.policy.request_limits import require_future, require_reason
-from slotcar.policy.roles import Caller
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.holding import HOLDING, Hold, Removal, holds_of, removed_of, rolled_back_by
 from slotcar.rollout.pusher import Pusher
+from slotcar.store import Ledger
 from slotcar.views.devices import named_devices
 
 #: So long whoever asks for a rollback waits for the controller that leads.

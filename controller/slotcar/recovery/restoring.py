@@ -15,11 +15,11 @@ from sqlalchemy import Connection, Engine
 from slotcar.base.private_files import LEAST_FREE_BYTES, MEBIBYTE, make_private_folder
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
-from slotcar.ledger.copying import COPIED, CopiedTable, copy_in, tables_of, used_tables
-from slotcar.ledger.exclusive import alone
-from slotcar.ledger.revisions import NEWEST_REVISION, change_to, known_revisions, revision_of
 from slotcar.recovery.backup_file import LEDGER, STATE, BackupReader, BackupUnusable, Manifest, opened
 from slotcar.recovery.state_copy import FOLDERS, TOKENS, WEBHOOK_KEY, single_files
+from slotcar.store.copying import COPIED, CopiedTable, copy_in, tables_of, used_tables
+from slotcar.store.exclusive import alone
+from slotcar.store.revisions import NEWEST_REVISION, change_to, known_revisions, revision_of
 
 KEPT = (*FOLDERS, TOKENS, WEBHOOK_KEY)
 

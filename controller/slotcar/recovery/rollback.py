@@ -9,6 +9,7 @@ from typing import Any
 
 from slotcar.base.timebase import iso
 from slotcar.base.units import UnitError
+from slotcar.book.timeline import active_at
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.platforms.model import Configuration
@@ -23,7 +24,6 @@ from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.slot_ends import EndsUnknown
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.base.events import DeviceAdopted, PushVerified
-from slotcar.ledger import Ledger
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import Reading, Wanted
+from slotcar.store import Ledger
 
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:

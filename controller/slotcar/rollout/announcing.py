@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from slotcar.base.events import ReservationRate
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry, State
-from slotcar.timeline import active_at
+from slotcar.book.model import Entry, State
+from slotcar.book.timeline import active_at
+from slotcar.store import Ledger
 
 #: So long before a change it is announced, or longer: as long as the longest notice that an inventory may ask for.
 ANNOUNCED_AHEAD = timedelta(minutes=1)

@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from slotcar.book.timeline import Active
 from slotcar.rollout.model import Outlook
-from slotcar.timeline import Active
 
 
 class Attempt(StrEnum):

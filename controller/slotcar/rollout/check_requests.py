@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from slotcar.base.events import CheckDone, CheckRequested, Kind
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Event
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.model import Event
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
 
 #: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
 LOOK_BACK = 50

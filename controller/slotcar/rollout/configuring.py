@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.platforms.model import Configuration, Unrenderable
-from slotcar.timeline import Active
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from slotcar.book.timeline import Active
 from slotcar.network.path.model import crossed
-from slotcar.timeline import Active
 
 #: More than the skew between devices that act by themselves, and far below a person's notice.
 OFFSET = timedelta(milliseconds=250)

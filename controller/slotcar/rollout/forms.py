@@ -11,10 +11,10 @@ from typing import Any
 
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.rows import path_from_row, path_to_row
+from slotcar.book.model import Entry, State
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.rollout.writing import writing
+from slotcar.store.rows import path_from_row, path_to_row
 
 FORMS = "forms"
 

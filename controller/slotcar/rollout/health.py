@@ -10,8 +10,8 @@ import structlog
 
 from slotcar.base.events import DeviceSetAside, DeviceUnadopted
 from slotcar.base.timebase import CLOCK_SET
-from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus, SetAside
+from slotcar.store import Ledger
 
 log = structlog.get_logger("slotcar.loop")
 FIRST_RETRY = timedelta(seconds=10)

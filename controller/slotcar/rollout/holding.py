@@ -12,10 +12,10 @@ from datetime import datetime
 
 from slotcar.base.events import DeviceHeld, DeviceReleased, PushRolledBack, PushVerified
 from slotcar.base.timebase import iso
-from slotcar.ledger import Ledger
-from slotcar.ledger.appending import AppendIfLast
-from slotcar.ledger.model import Event
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.appending import AppendIfLast
+from slotcar.book.model import Event
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
 
 #: Of these the last one of a device says whether it is held.
 HOLDING = (DeviceHeld.kind, DeviceReleased.kind)

@@ -16,10 +16,10 @@ import structlog
 from slotcar.base.events import ControllerClockOff, ControllerClockSet
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks, ClockWatch, Window
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.listening import Lease
-from slotcar.ledger.model import Entry
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import boundaries, next_boundary
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.announcing import ANNOUNCED_AHEAD, Announcing
 from slotcar.rollout.attempts import Attempt
@@ -33,8 +33,8 @@ from slotcar.rollout.schedule import LONGEST_SLEEP, LoopProgress, Pace, Turn, le
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.unrecorded import record_kept
 from slotcar.rollout.verifying import ask_paths, record_check, tell
-from slotcar.timeline import boundaries, next_boundary
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import Ledger
+from slotcar.store.listening import Lease
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.

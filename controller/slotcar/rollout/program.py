@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from slotcar.base.registry import facts_of
+from slotcar.book.timeline import Active
 from slotcar.network.model import Device
 from slotcar.platforms.model import Configuration
 from slotcar.rollout.device_order import DeviceBoundary, boundaries_in_order
 from slotcar.rollout.model import Outlook, Program, Wanted
-from slotcar.timeline import Active
 
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
 MOST_STEPS = 40

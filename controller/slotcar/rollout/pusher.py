@@ -24,7 +24,7 @@ from slotcar.base.events import (
 from slotcar.base.registry import OF_PLACES, TransportKind, facts_of
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks
-from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, Unreadable

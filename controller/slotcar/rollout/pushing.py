@@ -21,10 +21,10 @@ from slotcar.base.events import (
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.listening import Lease
-from slotcar.ledger.model import Entry
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import Active, active_at
 from slotcar.platforms.model import RefusedPart
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.attempts import Attempt, View
@@ -42,8 +42,8 @@ from slotcar.rollout.reading import ClockWasSet, read_devices
 from slotcar.rollout.slot_telling import SlotTelling
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.withholding import Withholding
-from slotcar.timeline import Active, active_at
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import Ledger
+from slotcar.store.listening import Lease
 
 log = structlog.get_logger("slotcar.loop")
 #: What waits for a boundary is staged anew only while there is so much time for it.

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 import structlog
 
 from slotcar.base.problems import SlotcarError
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.model import Entry
-from slotcar.ledger.replanning import is_off
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry
+from slotcar.book.replanning import is_off
+from slotcar.store import Ledger
 
 log = structlog.get_logger("slotcar.replanning")
 #: No turn of the loop spends longer with it; what is left over is done in the next ones.

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from slotcar.base.events import OfSlot
-from slotcar.ledger import Ledger
-from slotcar.ledger.appending import AppendEvents
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import SlotRecord, configured_devices, form_of, present_slot
+from slotcar.book.appending import AppendEvents
+from slotcar.book.model import Entry, State
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import SlotRecord, configured_devices, form_of, present_slot
 from slotcar.rollout.holding import Hold
+from slotcar.store import Ledger
 
 #: A new leader looks for slots of which nobody has said yet that they ended, so long back.
 LOOK_BACK = timedelta(days=7)

@@ -14,10 +14,10 @@ from typing import Any
 import structlog
 
 from slotcar.base.events import DeviceHeld, Kind
-from slotcar.ledger import Ledger
 from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.holding import Hold, Removal, removed_of
 from slotcar.rollout.writing import writing
+from slotcar.store import Ledger
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from slotcar.base.events import ControllerChecked
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_states import configured_devices, present_slot
+from slotcar.book.model import Entry, State
+from slotcar.book.slot_states import configured_devices, present_slot
 from slotcar.rollout.program import acts
 from slotcar.rollout.slot_telling import ASIDE, UNADOPTED, SlotFindings
 

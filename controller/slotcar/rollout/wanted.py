@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.rollout.configuring import Configuring
 from slotcar.rollout.model import ConfiguredReservation, Outlook
 from slotcar.rollout.program import Coming, WantedFor, acts, wanted_with_programs
 from slotcar.rollout.schedule import armed_until
-from slotcar.timeline import Active
 
 
 def wanted_for(network: Network) -> WantedFor:

@@ -21,13 +21,13 @@ from slotcar.base.events import (
     PushWithheld,
 )
 from slotcar.base.vocabulary import IfUnready, OnFailure
-from slotcar.ledger import Ledger
-from slotcar.ledger.groups import CancelGroup
-from slotcar.ledger.model import State
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.groups import CancelGroup
+from slotcar.book.model import State
+from slotcar.book.timeline import Active
 from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
-from slotcar.timeline import Active
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
 
 log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.base.timebase import MICROSECOND
-from slotcar.ledger.crowds import Crowd
-from slotcar.ledger.model import Entry, State
+from slotcar.book.crowds import Crowd
+from slotcar.book.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.platforms.intent.flows import first_ingress
 from slotcar.rollout.configuring import devices_of_slss_between

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from slotcar.admission.arithmetic import policer_rate_bps
 from slotcar.base.units import format_bytes_about, format_latency, format_rate
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.platforms.intent.flows import committed, first_ingress
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
-from slotcar.timeline import Active
 
 
 def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[Approximation, ...]]:

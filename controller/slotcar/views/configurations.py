@@ -10,16 +10,16 @@ from datetime import datetime
 from itertools import chain
 
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.ledger.crowds import Crowd
-from slotcar.ledger.model import Entry
+from slotcar.book.crowds import Crowd
+from slotcar.book.model import Entry
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import Active, active_at
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import intents_at
 from slotcar.platforms.intent.egress import Load, load_of_crowds
 from slotcar.platforms.model import Approximation, Configuration, Unrenderable
 from slotcar.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
-from slotcar.timeline import Active, active_at
-from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.bursts import burst_notes
 from slotcar.views.devices import named_devices
 

@@ -20,7 +20,7 @@ from slotcar.base.events import (
     PushVerified,
 )
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import Event
+from slotcar.book.model import Event
 from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from slotcar.admission.model import Demand, Refused, TransferRefused
 from slotcar.admission.resource_id import describe
 from slotcar.base.timebase import Window, iso
-from slotcar.ledger.groups import state_of, version_of
-from slotcar.ledger.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
-from slotcar.ledger.slot_now import SlotNow, whole
+from slotcar.book.groups import state_of, version_of
+from slotcar.book.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
+from slotcar.book.slot_now import SlotNow, whole
 from slotcar.network.path.model import Path
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Reservation

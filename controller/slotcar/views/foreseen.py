@@ -9,10 +9,10 @@ from slotcar.admission.resource_id import ResourceId, describe
 from slotcar.admission.resources import background_factors
 from slotcar.base.units import format_rate, format_rate_about
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
+from slotcar.book.shares import LEAST_BPS
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.reservation.model import BackgroundShare, Reservation
-from slotcar.timeline.shares import LEAST_BPS
 
 _MILLION = 1_000_000
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from slotcar.base.model_errors import listed
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 
 #: More suggestions than these are a list to search, not a hint.
 SUGGESTED = 3

@@ -13,13 +13,13 @@ from slotcar.base.registry import facts_of
 from slotcar.base.timebase import iso
 from slotcar.base.units import format_bytes, format_latency, format_rate
 from slotcar.base.vocabulary import RESERVED_SERVICES, Protocol, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import Active, active_at
 from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import intents_at
 from slotcar.platforms.intent.flows import PEAK_FACTOR, committed, first_ingress
 from slotcar.reservation.model import Reservation, Slot
-from slotcar.timeline import Active, active_at
 from slotcar.views.configurations import Differences
 
 #: What one TCP connection was measured to need of a policer's burst, as time at its rate: 2.5 MB at 50 Mb/s (D7.3 §8.1.1).

@@ -9,10 +9,10 @@ from typing import Any
 
 from slotcar.base.settings import Settings
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, InterfaceRole, Service
+from slotcar.book.rules.endpoints import endpoint_owners
+from slotcar.book.rules.policy import Policy
+from slotcar.book.rules.quotas import Usage
 from slotcar.network.model import Network
-from slotcar.policy.endpoints import endpoint_owners
-from slotcar.policy.policy import Policy
-from slotcar.policy.quotas import Usage
 
 #: PHB and treatment of each service (docs/design.md rule 17).
 _TREATMENTS = {

@@ -24,8 +24,8 @@ from slotcar.base.events import (
     PushVerified,
 )
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import Event
-from slotcar.ledger.slot_now import SlotState
+from slotcar.book.model import Event
+from slotcar.book.slot_now import SlotState
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.", "slot.")

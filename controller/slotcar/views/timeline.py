@@ -11,9 +11,9 @@ from typing import Literal
 
 from slotcar.base.events import BoundaryFailed, PushWithheld
 from slotcar.base.timebase import MICROSECOND
-from slotcar.ledger.model import Entry, Event, State
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import configured_devices
+from slotcar.book.model import Entry, Event, State
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import configured_devices
 from slotcar.views.phases import Phase, records_of, seen_of, slot_events_of, with_seen, with_slot_event
 
 #: How far back one looks who does not say.

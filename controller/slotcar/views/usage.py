@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from slotcar.base.timebase import Window, iso
-from slotcar.ledger.summaries import UsageSum
+from slotcar.store.summaries import UsageSum
 
 
 @dataclass(frozen=True, slots=True)

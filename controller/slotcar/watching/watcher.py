@@ -16,12 +16,12 @@ import structlog
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.registry import Watch, facts_of
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.network.model import Network
 from slotcar.notify.backoff import Backoff
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.status import LoopStatus, Work
+from slotcar.store import Ledger
 from slotcar.watching.model import ChangeListener, ChangeSource, DeviceWatch, Unwatched, WatchState, WatchStatus
 from slotcar.watching.pending import ECHO_S, Pending
 from slotcar.watching.receiver import addresses_of, receive

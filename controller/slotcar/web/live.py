@@ -16,8 +16,8 @@ from slotcar.api.context import Context
 from slotcar.api.streaming import Framing
 from slotcar.auth.sessions import Sessions, SignedIn
 from slotcar.base.problems import InvalidInput, SlotcarError
-from slotcar.ledger.model import Event
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.model import Event
+from slotcar.store.queries import EventFilter
 from slotcar.web.serving import sessions_of, signed_in
 
 #: What `message` events say that are no event of the log: a browser's program is told of no comment.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slotcar.policy.roles import Caller, may_overview
+from slotcar.book.rules.roles import Caller, may_overview
 
 
 @dataclass(frozen=True, slots=True)

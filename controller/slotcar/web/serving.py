@@ -25,7 +25,7 @@ from slotcar.base.lengths import too_long
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_short_words
 from slotcar.base.texts import lines_of
 from slotcar.base.units import UnitError
-from slotcar.policy.roles import NotAllowed
+from slotcar.book.rules.roles import NotAllowed
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render

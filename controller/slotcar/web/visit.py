@@ -14,12 +14,12 @@ from slotcar.api.context import Context
 from slotcar.auth.sessions import Sessions
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
+from slotcar.book.model import Entry
+from slotcar.book.rules import roles
+from slotcar.book.rules.roles import Caller
 from slotcar.broker import Broker
-from slotcar.ledger.model import Entry
-from slotcar.ledger.sessions import Session
 from slotcar.overview import Overview
-from slotcar.policy import roles
-from slotcar.policy.roles import Caller
+from slotcar.store.sessions import Session
 from slotcar.web.times import Clock
 
 T = TypeVar("T")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slotcar.base.timebase import Window
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import ACTING
-from slotcar.policy.roles import Caller, Role, is_operator, may_change
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import Caller, Role, is_operator, may_change
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import ACTING
 from slotcar.views.device_states import DeviceState
 from slotcar.views.phases import Phase
 from slotcar.web.times import Clock

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from slotcar.ledger.model import State
+from slotcar.book.model import State
 from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
 from slotcar_lab.chaos.faces import EVERY_S, FaceWatch, judge_faces
 from slotcar_lab.chaos.judge import Slot, judge, quiet_since, was_active

@@ -24,12 +24,12 @@ from slotcar.api.context import Context
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
+from slotcar.book.rules.roles import Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger, open_ledger
 from slotcar.network import load_network
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger, open_ledger
 from slotcar.watching.model import WatchStatus
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S

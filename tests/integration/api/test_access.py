@@ -17,10 +17,10 @@ from slotcar.api.app import app_with_routes
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import create_token, revoke_token
 from slotcar.base.settings import Settings
-from slotcar.ledger import open_ledger
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S

@@ -11,11 +11,11 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.planning.source import source_of_body
-from slotcar.policy.roles import Caller, Role
+from slotcar.store import Ledger
 from tests.integration.api.conftest import GARNET, START
 from tests.support.calls import calls_of
 from tests.support.statements import statements_of

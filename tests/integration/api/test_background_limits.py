@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from slotcar.ledger import Ledger
-from slotcar.policy.quotas import Usage
+from slotcar.book.rules.quotas import Usage
+from slotcar.store import Ledger
 from tests.integration.api.conftest import Body, Serve, at, body, problem
 from tests.support.postgres import migrate
 

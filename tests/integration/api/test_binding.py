@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from slotcar.base.settings import Settings
+from slotcar.book.groups import CommitGroup
+from slotcar.book.rules.errors import BindNotAllowed
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.groups import CommitGroup
 from slotcar.network.model import Device, Network
 from slotcar.planning.source import members_of_groups
-from slotcar.policy.errors import BindNotAllowed
-from slotcar.policy.roles import Caller, Role
+from slotcar.store import Ledger, open_ledger
 from tests.integration.api.conftest import GARNET, START, Body, Running, copied, problem
 from tests.integration.api.rights.conftest import World
 

@@ -12,15 +12,15 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import MICROSECOND, Window, iso
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, Role
+from slotcar.book.shares import BackgroundShares
 from slotcar.broker import Broker
-from slotcar.ledger import EntryFilter, Ledger
-from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.overview import BoundaryView, Overview
 from slotcar.planning.errors import RefusedByAdmission
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import EntryFilter, Ledger
 from slotcar.views.boundary import differences_at, groups_of
 from slotcar.views.configurations import Differences
 from slotcar.views.timeline import TimelineQuery, timeline

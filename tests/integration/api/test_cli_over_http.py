@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from slotcar.book.rules.roles import Role
 from slotcar.cli.from_documents import entry_of
 from slotcar.cli.place import choose_context
-from slotcar.policy.roles import Role
 from slotcar.views.documents import entry_document
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
 from tests.integration.api.test_access import group

@@ -14,7 +14,7 @@ import pytest
 from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
 from slotcar.base.timebase import iso
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from slotcar_client import (
     AsyncSlotcar,
     Conflict,

@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from slotcar.ledger import Ledger
+from slotcar.store import Ledger
 from tests.integration.api.conftest import Serve
 from tests.integration.api.test_streaming import comment, numbers, stream, write
 from tests.support.patience import PATIENCE_S, wait_for

@@ -24,9 +24,9 @@ from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
-from slotcar.ledger import open_ledger
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
+from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, Running, copied
 from tests.support.examples import examples
 from tests.support.patience import PATIENCE_S

@@ -8,7 +8,7 @@ import pytest
 import schemathesis
 from schemathesis.generation import GenerationMode
 
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from tests.integration.api.test_contract import SOME, check, schema, tokens
 
 __all__ = ["tokens"]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from slotcar.base.timebase import iso
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from tests.integration.api.conftest import START, As, Body, at, body, created, live, problem
 
 HOUR = timedelta(hours=1)

@@ -11,13 +11,13 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import MOST_STEPS
 from slotcar.planning.modification import Modification
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
+from slotcar.store import Ledger
 from tests.integration.api.conftest import GARNET, START, As, at, body, created, problem
 
 HOUR = timedelta(hours=1)

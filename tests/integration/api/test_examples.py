@@ -14,7 +14,7 @@ import pytest
 
 from paced import PAYLOAD_BYTES, PacedSender
 from slotcar.base.timebase import iso
-from slotcar.ledger import Ledger
+from slotcar.store import Ledger
 from slotcar_client import Refused, Slotcar
 from slotcar_client.co_reservation import all_or_none, at_a_common_time, first_that_fits, recovered
 from slows_down import follow, safe_rate, steps_of_slots

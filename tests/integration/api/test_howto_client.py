@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.book.rules.roles import Role
 from slotcar.cli.place import choose_context
-from slotcar.policy.roles import Role
 from tests.integration.api.conftest import ROOT, As
 from tests.support.command_line import Cli, in_this_process
 from tests.support.documents import File, steps

@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from slotcar.api import metrics
 from slotcar.base.timebase import iso
-from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell

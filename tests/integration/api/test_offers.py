@@ -7,8 +7,8 @@ from datetime import timedelta
 import httpx
 
 from slotcar.base.vocabulary import RESERVED_SERVICES, Service
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
 from slotcar.views.offers import endpoints_document, services_document
 from tests.integration.api.conftest import As, Serve, created, problem
 

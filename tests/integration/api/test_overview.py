@@ -11,13 +11,13 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window, iso
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import EntryFilter, Ledger
-from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.network.model import Network
 from slotcar.overview import Overview, ResourcePage
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
+from slotcar.store import EntryFilter, Ledger
+from slotcar.store.pages import MOST_COUNTED
 from tests.integration.api.conftest import GARNET, START, As, Serve, at, body, created, problem
 from tests.support.statements import statements_of
 

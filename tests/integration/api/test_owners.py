@@ -14,10 +14,10 @@ import pytest
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
-from slotcar.ledger import Ledger
+from slotcar.book.rules import request_limits
+from slotcar.book.rules.roles import Role
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
-from slotcar.policy import request_limits
-from slotcar.policy.roles import Role
+from slotcar.store import Ledger
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem
 from tests.integration.notify.conftest import dispatching
 from tests.support.controllers import NO_TLS

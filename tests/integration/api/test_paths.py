@@ -16,9 +16,9 @@ from slotcar.base.problems import InvalidInput
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker, Options
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry
 from slotcar.network.model import InterfaceId, Network
 from slotcar.network.path import Path as FoundPath
 from slotcar.network.path import find_paths
@@ -28,9 +28,9 @@ from slotcar.planning.modification import Modification
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import read_source, source_of_body
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
+from slotcar.store import Ledger
 from tests.integration.api.conftest import START
 from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.errors import PlanNotAdmitted
+from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup, RejectGroup
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.broker.requests import Options
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import PlanNotAdmitted
-from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup, RejectGroup
-from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.modification import Modification
@@ -36,7 +36,7 @@ from slotcar.planning.routing import hops_of
 from slotcar.planning.source import ReservationSource, source_of_body
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Configuration
-from slotcar.policy.roles import Caller, Role
+from slotcar.store import Ledger
 from slotcar.views.configurations import configurations_at
 from tests.integration.api.conftest import GARNET, START
 from tests.support.examples import examples

@@ -15,16 +15,16 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.errors import PlanNotAdmitted, StaleLedger
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import Caller, NotAllowed, Role
 from slotcar.broker import Broker
-from slotcar.ledger import open_ledger
-from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import EntryFilter
 from slotcar.network.model import Network
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.source import source_of_body
-from slotcar.policy.roles import Caller, NotAllowed, Role
+from slotcar.store import open_ledger
+from slotcar.store.queries import EntryFilter
 from tests.integration.api.conftest import GARNET, START, body
 
 NOW = START - timedelta(minutes=30)

@@ -14,8 +14,8 @@ import httpx
 import pytest
 import yaml
 
-from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger
 from slotcar.views.phases import Phase
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from slotcar_lab import control, requirements

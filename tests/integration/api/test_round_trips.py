@@ -17,8 +17,8 @@ import pytest
 
 from slotcar.api.models import EntriesOut, EntryOut
 from slotcar.auth import tokens
-from slotcar.ledger import database
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
+from slotcar.store import database
 from tests.integration.api.conftest import START, As, at, body, created
 
 #: A statement is prepared where it was asked so often; its first times cost more.

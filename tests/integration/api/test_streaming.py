@@ -23,9 +23,9 @@ from sqlalchemy.engine import make_url
 from slotcar.api.streaming import MOST_STREAMS_EACH, Streams
 from slotcar.auth.tokens import revoke_token
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
+from slotcar.store import Ledger
 from slotcar_client.watching import Watching
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
 from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts

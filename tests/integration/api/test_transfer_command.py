@@ -16,9 +16,9 @@ import pytest
 
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
+from slotcar.store import Ledger
 from tests.integration.api.conftest import GARNET, As, Running, at, body
 from tests.support.patience import wait_for
 from tests.support.ports import free_port

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from slotcar_lab import control, requirements
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import TransferError

@@ -10,7 +10,7 @@ import pytest
 
 from slotcar.base.timebase import iso
 from slotcar.base.units import format_rate
-from slotcar.ledger import Ledger
+from slotcar.store import Ledger
 from tests.integration.api.conftest import ROOT, START, Serve, at, body, created, live, problem
 
 #: What fits beside nothing, but not beside itself: GARNET carries 45 Mb/s of ip-premium to ESnet.

@@ -18,11 +18,11 @@ import httpx
 import pytest
 
 from slotcar.auth.tokens import create_token
+from slotcar.book.rules.roles import Role
 from slotcar.cli.place import Declined
 from slotcar.cli.remote import remote
 from slotcar.cli.watching import line, look
-from slotcar.ledger import Ledger
-from slotcar.policy.roles import Role
+from slotcar.store import Ledger
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
 from tests.support.patience import PATIENCE_S

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from slotcar.ledger import Ledger
-from slotcar.ledger.webhooks import Backlog
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
+from slotcar.store import Ledger
+from slotcar.store.webhooks import Backlog
 from tests.integration.api.conftest import GARNET, As, Serve, body, problem
 from tests.integration.notify.conftest import dispatching, tell
 from tests.support.controllers import Controller

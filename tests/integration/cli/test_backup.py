@@ -19,13 +19,13 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from slotcar.ledger import exclusive, open_ledger
-from slotcar.ledger.copying import COPIED, LEFT_OUT
-from slotcar.ledger.exclusive import alone
-from slotcar.ledger.opening import engine_for
-from slotcar.ledger.revisions import NEWEST_REVISION, known_revisions, revision_of
-from slotcar.ledger.schema import metadata
 from slotcar.recovery import restoring
+from slotcar.store import exclusive, open_ledger
+from slotcar.store.copying import COPIED, LEFT_OUT
+from slotcar.store.exclusive import alone
+from slotcar.store.opening import engine_for
+from slotcar.store.revisions import NEWEST_REVISION, known_revisions, revision_of
+from slotcar.store.schema import metadata
 from tests.support.command_line import Cli, Done
 from tests.support.patience import PATIENCE_S
 from tests.support.postgres import migrate, stop_server

@@ -22,11 +22,11 @@ from sqlalchemy.engine import make_url
 
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
+from slotcar.book.rules.roles import Role
 from slotcar.cli.app import app
-from slotcar.ledger import open_ledger
 from slotcar.network import load_network
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
+from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, Running, copied
 from tests.support.clocks import stopped_at
 from tests.support.command_line import Cli, Done

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.ledger import Ledger, open_ledger
+from slotcar.store import Ledger, open_ledger
 from tests.integration.cli.conftest import ROOT
 from tests.integration.notify.conftest import dispatching, tell
 from tests.support.command_line import Cli

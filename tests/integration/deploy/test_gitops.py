@@ -20,8 +20,8 @@ import pytest
 import yaml
 
 from slotcar.auth.tokens import create_token
-from slotcar.ledger import open_ledger
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
+from slotcar.store import open_ledger
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller

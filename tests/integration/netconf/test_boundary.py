@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.ledger import open_ledger
+from slotcar.store import open_ledger
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.cisco import without_fence

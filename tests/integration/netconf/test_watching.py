@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from slotcar.ledger import open_ledger
 from slotcar.platforms.cisco_iosxe_netconf.tree import NATIVE, POLICY
 from slotcar.rollout.netconf import netconf_login
 from slotcar.rollout.netconf.session import NetconfSession
+from slotcar.store import open_ledger
 from slotcar.watching.pending import ECHO_S, LONGEST_WAIT_S
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server

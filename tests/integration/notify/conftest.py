@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.notify.backoff import Backoff
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.signing import DerivedSecrets
 from slotcar.notify.webhooks import Webhooks
-from slotcar.policy.roles import Caller, Role
+from slotcar.store import Ledger
 from tests.support.patience import PATIENCE_S
 from tests.support.receiver import SECRET
 

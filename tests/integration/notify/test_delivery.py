@@ -18,11 +18,11 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
-from slotcar.ledger.webhooks import Backlog
 from slotcar.notify.backoff import Backoff
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.webhooks import Webhooks
+from slotcar.store import Ledger
+from slotcar.store.webhooks import Backlog
 from tests.integration.notify.conftest import OPERATOR, QUICK, Add, dispatching, now, tell
 from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.ports import free_port

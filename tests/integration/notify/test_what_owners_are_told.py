@@ -14,11 +14,11 @@ import psycopg
 import pytest
 
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.notify import webhooks
 from slotcar.notify.sending import NO_ANSWER
 from slotcar.notify.webhooks import Webhooks
-from slotcar.policy.roles import Caller, Role
+from slotcar.store import Ledger
 from tests.integration.notify.conftest import OPERATOR, now
 from tests.support.ports import free_port
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from slotcar.base.settings import Settings
-from slotcar.ledger import Ledger
 from slotcar.rollout.adoption import managed_devices
 from slotcar.rollout.archive import Archive
+from slotcar.store import Ledger
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
 from tests.support.cisco import ROOT, CiscoWorld

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from slotcar.base.timebase import Window
-from slotcar.ledger import open_ledger
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.rollout.ios import eem
 from slotcar.rollout.ios.applets import PREFIX
 from slotcar.rollout.model import NO_PROGRAM, PushFailed
+from slotcar.store import open_ledger
 from slotcar_lab.ios import RefuseLine, Router, Routers
 from tests.support.ahead import armed_ahead
 from tests.support.cisco import ROOT, CiscoWorld, without_fence

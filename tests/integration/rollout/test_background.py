@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slotcar.base.events import ReservationRate
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
 from slotcar.planning.source import source_of_body
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import load_text
+from slotcar.store import Ledger
 from slotcar.views.timeline import TimelineQuery
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled

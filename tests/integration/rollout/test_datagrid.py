@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.requests import reservation

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.ledger import open_ledger
+from slotcar.store import open_ledger
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_armed import Armed, carries, events, reserve
 from tests.support.cisco import ROOT, CiscoWorld

@@ -12,17 +12,17 @@ import pytest
 from slotcar.base.events import DeviceReleased
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
 from slotcar.overview import Overview
 from slotcar.planning.errors import NotPossible
-from slotcar.policy.roles import Caller, Role
 from slotcar.recovery import held_routers
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import holding
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.holding import Hold, Holds, held_devices, holds_of
+from slotcar.store import Ledger
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_ios_rollback import emergency

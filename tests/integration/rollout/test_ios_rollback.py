@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from slotcar.base.timebase import Window, iso
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import active_at
 from slotcar.recovery.history import history_of
 from slotcar.rollout.model import NobodyNamed, Reading, Wanted
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
 from tests.support.command_line import Cli, in_this_process

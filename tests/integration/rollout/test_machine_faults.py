@@ -19,18 +19,18 @@ from sqlalchemy.engine import make_url
 
 from slotcar.api.supervising import keep_running
 from slotcar.base.timebase import Clocks
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Terms
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.listening import Lease
-from slotcar.ledger.model import Terms
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.pusher import Pusher, Readings
+from slotcar.store import Ledger
+from slotcar.store.listening import Lease
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld

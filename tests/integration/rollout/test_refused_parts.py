@@ -11,12 +11,12 @@ from slotcar.admission import Demand, capacities
 from slotcar.admission.resource_id import managed_resource
 from slotcar.base.timebase import UTC, Window
 from slotcar.base.vocabulary import OnFailure, Protocol, Service
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.timeline import active_at
 from slotcar.platforms.model import RefusedPart
 from slotcar.reservation.model import ANY_ACCOUNT, Claim, Endpoint, Membership, Reservation
 from slotcar.rollout.withholding import Withholding
-from slotcar.timeline import active_at
+from slotcar.store import Ledger
 from tests.support.networks import line_network
 
 NOW = datetime(2027, 3, 1, 20, tzinfo=UTC)

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
+from slotcar.store import Ledger
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld

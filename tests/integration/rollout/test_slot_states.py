@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, Role
+from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.broker import Broker
 from slotcar.cli.session import actor
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry
-from slotcar.ledger.slot_now import SlotNow, SlotState
 from slotcar.overview import Overview
-from slotcar.policy.roles import Caller, Role
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import verifying
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.verifying import RECENT
+from slotcar.store import Ledger
 from slotcar.views.phases import NOT_GIVEN, Phase
 from slotcar.views.timeline import TimelineQuery
 from slotcar_lab.ios import Routers

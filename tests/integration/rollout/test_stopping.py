@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from slotcar.ledger import Ledger, open_ledger
+from slotcar.store import Ledger, open_ledger
 from slotcar_lab.ios import HangAfter, Routers, Slow
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts

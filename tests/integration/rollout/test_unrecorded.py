@@ -10,15 +10,15 @@ import pytest
 
 from slotcar.base.events import DeviceHeld, PushRolledBack
 from slotcar.base.settings import Settings
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.cli.rolling_back import RollbackDesk
-from slotcar.ledger import Ledger
 from slotcar.network import load_network
 from slotcar.planning.errors import NotPossible
-from slotcar.policy.roles import Caller, Role
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.holding import Removal, holds_of
 from slotcar.rollout.unrecorded import keep_unrecorded, record_kept
+from slotcar.store import Ledger
 from tests.support.requests import at
 
 LAB = Path(__file__).resolve().parents[3] / "inventories" / "lab"

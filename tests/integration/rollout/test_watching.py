@@ -20,11 +20,11 @@ import pytest
 import yaml
 
 from slotcar.base.events import CheckRequested
-from slotcar.ledger import Ledger
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger
 from slotcar.watching.model import WatchState
 from slotcar.watching.pending import LONGEST_WAIT_S
 from slotcar.watching.watcher import Watcher

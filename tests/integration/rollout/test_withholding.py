@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from slotcar.base.vocabulary import IfUnready
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry, State, Terms
+from slotcar.book.model import Entry, State, Terms
+from slotcar.book.timeline import Active, active_at
 from slotcar.planning.offline import entries_of
 from slotcar.rollout.withholding import Withholding
-from slotcar.timeline import Active, active_at
+from slotcar.store import Ledger
 from tests.support.networks import line_network
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 

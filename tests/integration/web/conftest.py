@@ -12,13 +12,13 @@ import pytest
 
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
+from slotcar.book.model import Entry
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker, Options
-from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger
 from slotcar.web.app import create_app
 from tests.integration.api.conftest import GARNET, Running, body, database_url, ledger, migrated, network
 from tests.support.controllers import NO_TLS

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx
 
 from slotcar.auth.tokens import create_token, read_tokens, revoke_token
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from tests.integration.web.conftest import Site
 
 

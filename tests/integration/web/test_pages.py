@@ -13,10 +13,10 @@ import pytest
 from slotcar.base.events import DeviceHeld
 from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
-from slotcar.ledger import EntryFilter
-from slotcar.ledger.model import State
+from slotcar.book.model import State
 from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import held_devices
+from slotcar.store import EntryFilter
 from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from slotcar.auth.tokens import create_token
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from slotcar.web.app import create_app
 from tests.integration.api.conftest import Serve, serve
 from tests.support.controllers import NO_TLS

@@ -11,8 +11,8 @@ import pytest
 
 from slotcar.auth.sessions import IDLE, Sessions
 from slotcar.auth.tokens import TokenStore, create_token, digest, revoke_token
-from slotcar.ledger import Ledger
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
+from slotcar.store import Ledger
 from slotcar.web.signing_in import own_address
 from tests.integration.web.conftest import Site
 

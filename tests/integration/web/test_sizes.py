@@ -16,11 +16,11 @@ from slotcar.api.context import Context
 from slotcar.auth.tokens import TokenStore
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.ledger import Ledger
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
+from slotcar.store import Ledger
 from slotcar.web.app import create_app
 from tests.support.networks import line_network
 

@@ -15,10 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.ledger.appending import AppendEvents
-from slotcar.ledger.model import Entry
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import SlotRecord, configured_devices, form_of
+from slotcar.book.appending import AppendEvents
+from slotcar.book.model import Entry
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import SlotRecord, configured_devices, form_of
 from slotcar.notify.message import message_of
 from slotcar.views.documents import event_document
 from slotcar.web.words import SLOTS

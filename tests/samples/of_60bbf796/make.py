@@ -7,6 +7,7 @@ that commit answers as `views.json` beside this file. The state folder has the r
 routers with timers of their own had passed them (`Pusher.acted`), so that no device is needed.
 """
 
+# ruff: noqa: I001 - the modules of that commit, of which some are elsewhere now
 from __future__ import annotations
 
 import contextlib

@@ -6,7 +6,7 @@ import pytest
 
 from slotcar.api.problems import kind_of
 from slotcar.base.problems import SlotcarError
-from slotcar.ledger.errors import ProgressRefused
+from slotcar.book.errors import ProgressRefused
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.model import NobodyNamed
 

@@ -13,7 +13,7 @@ import pytest
 
 from slotcar.auth import tokens
 from slotcar.auth.tokens import Token, TokenStore, create_token, read_tokens, revoke_token
-from slotcar.policy.roles import Role
+from slotcar.book.rules.roles import Role
 from tests.support.patience import PATIENCE_S, wait_for
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Service
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Endpoint
-from slotcar.timeline import Active
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 

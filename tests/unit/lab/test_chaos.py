@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar.ledger.model import State
+from slotcar.book.model import State
 from slotcar_lab.chaos.__main__ import ROOT, Failed, Run, several
 from slotcar_lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
 from slotcar_lab.chaos.controllers import stop_timeout_s

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from slotcar.admission import SlotTables, capacities
+from slotcar.book.rules.policy import Policy
 from slotcar.cli.from_documents import plan_of
 from slotcar.cli.plan_words import print_boundaries, print_documents
 from slotcar.network import load_network
@@ -21,7 +22,6 @@ from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import plan_markdown
 from slotcar.planning.plan_page import PageStart, page_document
 from slotcar.planning.source import source_of_body
-from slotcar.policy.policy import Policy
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.network.model import Network
 from slotcar.planning.offline import Assumed, admitted_entries
 from slotcar.planning.source import read_source

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from slotcar.admission import SlotTables, capacities
+from slotcar.book.rules.gate import Gate
+from slotcar.book.rules.policy import Policy
 from slotcar.planning.matching import Scope, match
 from slotcar.planning.plan import Plan, make_plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.step import Action
-from slotcar.policy.gate import Gate
-from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint, Membership, Reservation
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation

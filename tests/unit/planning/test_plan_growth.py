@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from slotcar.admission import SlotTables, capacities
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.rules.policy import Policy
+from slotcar.book.rules.quotas import Quota
 from slotcar.planning.matching import Scope, match
 from slotcar.planning.offline import entries_of
 from slotcar.planning.plan import Plan, make_plan
-from slotcar.policy.policy import Policy
-from slotcar.policy.quotas import Quota
 from slotcar.reservation.model import Endpoint, Membership, Reservation
 from tests.support.calls import calls_of
 from tests.support.networks import line_network

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
-from slotcar.ledger.model import Condition, Entry
+from slotcar.book.model import Condition, Entry
+from slotcar.book.timeline import active_at
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.errors import CannotExpress
@@ -24,7 +25,6 @@ from slotcar.planning.routing import route
 from slotcar.platforms import Unrenderable, renderer_of
 from slotcar.platforms.intent import intents_at
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timeline import active_at
 from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Endpoint, Reservation
-from slotcar.timeline import Active
 from tests.support.networks import line_network
 
 START, END = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, tzinfo=UTC)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from slotcar.book.timeline import Active
 from slotcar.rollout import steps
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import DeviceFolder
@@ -20,7 +21,6 @@ from slotcar.rollout.linux.shell import ShellAnswer
 from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
 from slotcar.rollout.transport import Order
-from slotcar.timeline import Active
 from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, revision

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from slotcar.base.events import Kind
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.model import Entry
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry
+from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import active_at
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.attempts import Attempt
@@ -22,8 +23,7 @@ from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.pushing import Pushing
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import active_at
-from slotcar.timeline.shares import BackgroundShares
+from slotcar.store import Ledger
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
@@ -15,7 +16,6 @@ from slotcar.rollout.archive import revision_id
 from slotcar.rollout.model import DeviceRevision, Revision, Wanted
 from slotcar.rollout.program import Coming
 from slotcar.rollout.wanted import wanted_for
-from slotcar.timeline import Active
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

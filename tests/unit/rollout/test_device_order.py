@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.base.timebase import Window
+from slotcar.book.timeline import Active
 from slotcar.reservation.model import Slot
 from slotcar.rollout.device_order import OFFSET, boundaries_in_order
 from slotcar.rollout.model import Wanted
-from slotcar.timeline import Active
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import active, wanted
 

@@ -10,9 +10,8 @@ from typing import cast
 import pytest
 
 from slotcar.base.events import CheckRequested
-from slotcar.ledger import Ledger
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.model import Entry, Event
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry, Event
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.model import Configuration
 from slotcar.rollout.attempts import Attempt
@@ -20,6 +19,7 @@ from slotcar.rollout.check_requests import LOOK_BACK, CheckRequests
 from slotcar.rollout.device_folder import AFTER
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.playbook import PlaybookResult, _Limits
+from slotcar.store import Ledger
 from tests.support.requests import T0, reservation
 from tests.unit.rollout.pushing_world import Plays, World
 from tests.unit.rollout.support import NETWORK

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.slot_now import SlotState
-from slotcar.ledger.slot_states import SlotRecord
+from slotcar.book.model import Entry, State
+from slotcar.book.slot_now import SlotState
+from slotcar.book.slot_states import SlotRecord
 from slotcar.rollout.holding import Hold
 from slotcar.rollout.slot_telling import ASIDE, HELD, SlotFindings, news
 from tests.support.requests import at

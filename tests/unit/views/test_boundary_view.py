@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slotcar.base.timebase import Window
-from slotcar.ledger.model import Entry, Event, State
+from slotcar.book.model import Entry, Event, State
 from slotcar.network.model import Network
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint

@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime
 
 from slotcar.base.events import KINDS, SlotInPlace, layout_of
-from slotcar.ledger.model import Event
+from slotcar.book.model import Event
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.notify.message import message_of
-from slotcar.policy.roles import Caller, Role
 from slotcar.views.events import ROOM, ROOM_OWNER, owners_details, shown_to
 from slotcar.views.phases import slot_events_of
 

@@ -9,13 +9,13 @@ import pytest
 
 from slotcar.base.registry import FOLDERS, facts_of
 from slotcar.base.vocabulary import Protocol, Service
+from slotcar.book.timeline import active_at
 from slotcar.cli.plan_words import changes_of, folded
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import intents_at
 from slotcar.platforms.linux_tc.queues import HEADROOM_PERCENT
-from slotcar.timeline import active_at
 from slotcar.views.bursts import burst_notes
 from slotcar.views.commands import Lapse, commands_of, lapses_in
 from slotcar.views.configurations import Differences, transitions

@@ -12,9 +12,9 @@ import pytest
 from slotcar.base.events import ControllerChecked
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
-from slotcar.ledger.model import Entry, Event, State
-from slotcar.ledger.slot_now import SlotNow, SlotState, whole
-from slotcar.ledger.slot_states import ACTING, Recorded, SlotRecord, form_of, record_of, slot_now
+from slotcar.book.model import Entry, Event, State
+from slotcar.book.slot_now import SlotNow, SlotState, whole
+from slotcar.book.slot_states import ACTING, Recorded, SlotRecord, form_of, record_of, slot_now
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
 from tests.support.requests import T0, at, reservation

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.base.timebase import Window, iso
-from slotcar.ledger.model import Entry, Event, State
+from slotcar.book.model import Entry, Event, State
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
 from slotcar.views.phases import Phase, records_of

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import Window
-from slotcar.ledger.model import Entry, Event, ProgressReport, State
-from slotcar.ledger.slot_now import SlotNow, SlotState
+from slotcar.book.model import Entry, Event, ProgressReport, State
+from slotcar.book.rules.roles import Caller, Role
+from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.network.model import Network
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation.model import Slot
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.views.capacity import Course

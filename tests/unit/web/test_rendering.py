@@ -12,8 +12,8 @@ import pytest
 
 from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.base.timebase import Window
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.managers.hosts import CPU, STORAGE
-from slotcar.policy.roles import Caller, Role
 from slotcar.views.usage import UsageRow, UsageTable
 from slotcar.web.assets import STATIC, address_of
 from slotcar.web.navigation import links_for

@@ -27,8 +27,8 @@ from slotcar.api.models import EventsOut
 from slotcar.api.streaming import Framing, frame
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.ledger.queries import EventFilter
-from slotcar.policy.roles import Caller
+from slotcar.book.rules.roles import Caller
+from slotcar.store.queries import EventFilter
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 

@@ -13,11 +13,11 @@ from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, Hold, parsed
 from slotcar.base import lengths
 from slotcar.base.units import parse_duration
-from slotcar.ledger.group_queries import GroupFilter
-from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
-from slotcar.ledger.model import Entry, State
+from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import Caller, owner_for
 from slotcar.planning.source import members_of_groups
-from slotcar.policy.roles import Caller, owner_for
+from slotcar.store.group_queries import GroupFilter
 from slotcar.views.documents import group_document
 
 router = APIRouter(prefix="/v1", tags=["groups"])

@@ -15,10 +15,10 @@ from slotcar.api.context import Context, KnownCaller, TheContext
 from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
 from slotcar.base.private_files import why_no_room
-from slotcar.ledger.errors import LedgerUnavailable
-from slotcar.ledger.revisions import SchemaState
-from slotcar.policy.roles import may_overview
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.rules.roles import may_overview
 from slotcar.rollout.status import LoopStatus, devices_words
+from slotcar.store.revisions import SchemaState
 from slotcar.watching.model import WatchState, WatchStatus, watch_words
 
 router = APIRouter(tags=["health"])

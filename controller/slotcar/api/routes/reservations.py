@@ -37,14 +37,14 @@ from slotcar.api.models import (
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import Caller, owner_for
 from slotcar.broker import Options
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import EntryFilter
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
-from slotcar.policy.roles import Caller, owner_for
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
+from slotcar.store.queries import EntryFilter
 from slotcar.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])

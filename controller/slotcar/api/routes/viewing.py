@@ -21,7 +21,7 @@ from slotcar.api.controller_models import ConfigurationsOut, ControllerOut
 from slotcar.api.loop import controller_document
 from slotcar.api.timeline_models import TimelineOut
 from slotcar.base.timebase import iso
-from slotcar.policy.roles import require_overview
+from slotcar.book.rules.roles import require_overview
 from slotcar.views.documents import configurations_document, timeline_document
 from slotcar.views.timeline import LOOK_BACK, TimelineQuery
 

@@ -18,8 +18,8 @@ from slotcar.api.webhook_models import (
     WebhooksOut,
 )
 from slotcar.base import lengths
-from slotcar.ledger.webhooks import Backlog
 from slotcar.notify.webhooks import Webhooks, letter_document, webhook_document
+from slotcar.store.webhooks import Backlog
 
 router = APIRouter(prefix="/v1", tags=["webhooks"])
 Id = Annotated[

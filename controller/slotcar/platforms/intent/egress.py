@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
 from slotcar.base.vocabulary import Service
-from slotcar.ledger.crowds import Crowd
+from slotcar.book.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.network.path.model import Path
 from slotcar.platforms.intent.flows import Policed, committed, first_ingress

@@ -10,7 +10,7 @@ from typing import Protocol
 from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
 from slotcar.base import vocabulary
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
-from slotcar.ledger.model import Entry
+from slotcar.book.model import Entry
 from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.network.path.flow import flow_match
 from slotcar.network.path.model import Path

@@ -11,7 +11,7 @@ from slotcar.managers import Allocation
 from slotcar.network.model import InterfaceId
 
 if typing.TYPE_CHECKING:
-    from slotcar.ledger.model import Entry
+    from slotcar.book.model import Entry
     from slotcar.reservation.model import Slot
 
 

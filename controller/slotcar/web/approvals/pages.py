@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import EntryFilter
-from slotcar.policy import roles
+from slotcar.book.model import Entry, State
+from slotcar.book.rules import roles
+from slotcar.store.queries import EntryFilter
 from slotcar.web.approvals.model import device_groups, resource_rows
 from slotcar.web.boundaries.model import GroupRows
 from slotcar.web.reservations.model import amount_words, row_of, rows_of

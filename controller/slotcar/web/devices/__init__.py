@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.base.timebase import Window
-from slotcar.ledger.queries import EventFilter
+from slotcar.book.rules import roles
 from slotcar.overview import ResourcePage
-from slotcar.policy import roles
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import holds_of
+from slotcar.store.queries import EventFilter
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.ledger.model import State
-from slotcar.ledger.queries import EntryFilter, EventFilter
+from slotcar.book.model import State
 from slotcar.overview import LOOK_AHEAD
+from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
 from slotcar.web.home.model import controller_words, summary_of, troubles_of
 from slotcar.web.reservations.model import rows_of

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.ledger.queries import EventFilter
+from slotcar.store.queries import EventFilter
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Shown, Visit
 

@@ -10,10 +10,10 @@ from anyio import from_thread
 from slotcar.api.plan_process import PlanRequest
 from slotcar.base.located_yaml import parse_json
 from slotcar.base.problems import InvalidInput, Problem
+from slotcar.book.rules import roles
 from slotcar.planning.in_the_way import looked_words
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
-from slotcar.policy import roles
 from slotcar.web.serving import LONG_S, WebPage
 from slotcar.web.visit import Answer, Shown, Visit
 from slotcar.web.words import why_not_change

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
+from slotcar.book.model import State
+from slotcar.book.rules import roles
 from slotcar.broker import Options
-from slotcar.ledger.model import State
-from slotcar.policy import roles
 from slotcar.reservation import from_mapping
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
 from slotcar.web.serving import WebPage

@@ -10,8 +10,8 @@ from slotcar.admission.placing import profile_of
 from slotcar.admission.rates import MICROBITS_PER_BYTE, SECOND_US, RateStep, clipped, microbits
 from slotcar.base.timebase import Window, to_us
 from slotcar.base.units import format_bytes_about, format_rate
-from slotcar.ledger.model import OCCUPYING, Entry, State
-from slotcar.ledger.slot_now import SlotState
+from slotcar.book.model import OCCUPYING, Entry, State
+from slotcar.book.slot_now import SlotState
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.views.explain import need_words, rate_words
 from slotcar.web.times import Clock

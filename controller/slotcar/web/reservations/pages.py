@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from slotcar.api.context import label_of
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_duration
-from slotcar.ledger.model import Entry, State
-from slotcar.ledger.pages import MOST_COUNTED
-from slotcar.ledger.queries import EntryFilter, EventFilter
+from slotcar.book.model import Entry, State
+from slotcar.store.pages import MOST_COUNTED
+from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.reservations.model import (
     SLOTS_LISTED,
     amount_words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.policy import roles
+from slotcar.book.rules import roles
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows

@@ -11,9 +11,9 @@ import pytest
 
 from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
-from slotcar.ledger import open_ledger
+from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
-from slotcar.policy.roles import Role
+from slotcar.store import open_ledger
 from tests.integration.api.conftest import (
     GARNET,
     Body,

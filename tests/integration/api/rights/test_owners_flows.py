@@ -9,12 +9,12 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
+from slotcar.book.rules.errors import EndpointNotAllowed
+from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker, Options
-from slotcar.ledger import Ledger
 from slotcar.network.model import Network
-from slotcar.policy.errors import EndpointNotAllowed
-from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
+from slotcar.store import Ledger
 from tests.integration.api.conftest import (
     GARNET,
     START,

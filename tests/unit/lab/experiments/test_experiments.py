@@ -10,10 +10,10 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window
+from slotcar.book.shares import BackgroundShares
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of, plan_offline
 from slotcar.planning.source import read_source
-from slotcar.timeline.shares import BackgroundShares
 from slotcar.wiring import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue

@@ -1,0 +1,99 @@
+"""Commit, approve, reject: the steps by which a reservation or a change of one comes into force, or does not (ADR 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slotcar.base.events import ReservationChangeRejected
+from slotcar.book.errors import ForbiddenTransition
+from slotcar.book.model import Condition, Entry, State
+from slotcar.book.operations import OnEntry, move, require_state
+from slotcar.book.recording import ask, by_whom, modified, record
+from slotcar.book.rights import check_flows, firm_state, with_proposed_change
+from slotcar.book.transaction import Transaction
+from slotcar.book.transfers import progress_after
+
+
+@dataclass(frozen=True)
+class Commit(OnEntry):
+    """A hold becomes firm; above the gate it waits for approval instead. The gate sees the form that is committed."""
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: it is not held. EndpointNotAllowed: not any more.
+        """
+        entry = self.entry(transaction)
+        require_state(entry, State.HELD, State.COMMITTED)
+        transaction.terms.policy.endpoints.check(entry.reservation, entry.paths)
+        return move(transaction, entry, firm_state(transaction, entry), self.actor, self.now, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approve(OnEntry):
+    """A reservation that waits becomes committed; of one that is, the change that waits comes into force.
+
+    Attributes:
+        condition: what must hold beside room in the tables, of the form that comes into force.
+    """
+
+    condition: Condition | None = None
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits, or the change's slots are over.
+            RefusedByPolicy; what the condition raises.
+        """
+        entry = self.entry(transaction)
+        requested_entry = with_proposed_change(entry)
+        if entry.proposed is None:
+            require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
+        elif requested_entry.reservation.end <= self.now:
+            raise ForbiddenTransition(entry.handle, State.ENDED, State.COMMITTED)
+        transaction.terms.policy.endpoints.check(requested_entry.reservation, requested_entry.paths)
+        check_flows(transaction, [requested_entry], self.now, name_other=True)
+        ask(transaction, requested_entry, self.condition)
+        if entry.proposed is None:
+            return move(transaction, entry, State.COMMITTED, self.actor, self.now, "")
+        return self._change(transaction, entry, requested_entry)
+
+    def _change(self, transaction: Transaction, entry: Entry, proposal: Entry) -> Entry:
+        transaction.give_back(entry)
+        form: dict[str, Any] = {
+            "reservation": proposal.reservation,
+            "paths": proposal.paths,
+            "demands": proposal.demands,
+        }
+        form["progress"] = progress_after(entry, proposal.reservation, self.now)
+        form["change"] = entry.changed_at_once(self.now)
+        changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
+        transaction.take(changed)
+        record(transaction, changed, modified(entry, changed, self.actor), self.now)
+        return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reject(OnEntry):
+    """A reservation that waits is turned away; of one that is committed, the change that waits, and it stays as it is."""
+
+    reason: str = ""
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits.
+        """
+        entry = self.entry(transaction)
+        if entry.proposed is None:
+            require_state(entry, State.AWAITING_APPROVAL, State.REJECTED)
+            return move(transaction, entry, State.REJECTED, self.actor, self.now, self.reason)
+        transaction.give_back(entry)
+        changed = transaction.change(entry, entry.state, self.now, proposed=None)
+        transaction.take(changed)
+        says = ReservationChangeRejected(
+            **by_whom(changed, self.actor), reservation=entry.proposed.reservation, reason=self.reason
+        )
+        record(transaction, changed, says, self.now)
+        return changed

@@ -1,0 +1,411 @@
+"""`Ledger`: the only durable state. Decisions are made by admission, under this room's lock (docs/design.md rule 4)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine, text
+
+from slotcar.admission import SlotTables
+from slotcar.admission.model import Refused
+from slotcar.base.events import Kind
+from slotcar.base.timebase import to_us
+from slotcar.book.appending import AppendEvent, AppendEvents, AppendIfLast
+from slotcar.book.applying import ApplyPlan, Basis
+from slotcar.book.approving import Approve, Commit, Reject
+from slotcar.book.groups import OnGroup
+from slotcar.book.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
+from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Rebind
+from slotcar.book.replanning import Replan
+from slotcar.book.reporting import Report
+from slotcar.book.rules.quotas import Usage
+from slotcar.book.transaction import Transaction
+from slotcar.reservation.model import Reservation
+from slotcar.store import database, group_queries, pages, queries, revisions
+from slotcar.store.database import LEADER_KEY
+from slotcar.store.database_shelf import DatabaseShelf
+from slotcar.store.flushing import flush
+from slotcar.store.group_queries import GroupFilter
+from slotcar.store.instants import Instants
+from slotcar.store.known_entries import KnownEntries
+from slotcar.store.listening import Lease, Listener, try_lead
+from slotcar.store.pages import Page
+from slotcar.store.queries import EntryFilter, EventFilter
+from slotcar.store.revisions import SchemaState
+from slotcar.store.sessions import SessionStore
+from slotcar.store.summaries import Summaries
+from slotcar.store.webhooks import WebhookStore
+from slotcar.store.writer import Writer
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Entries, the occupancy log and events in PostgreSQL. Thread-safe; close it, or use it with `with`.
+
+    Every method that writes takes `now` and raises `LedgerUnavailable` where the database does not answer; nothing is
+    written then.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._terms = Terms({}, {})
+        self._writer = Writer(engine, lambda: self._terms)
+        self._entry_cache = KnownEntries()
+        self._listener = Listener(engine)
+        self.webhooks = WebhookStore(engine)
+        self.summaries = Summaries(engine)
+        self.instants = Instants(engine, self._entry_cache)
+        self.sessions = SessionStore(engine)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The database's, with its password: another process of this controller opens the same ledger by it."""
+        return self._engine.url.render_as_string(hide_password=False)
+
+    def close(self) -> None:
+        self._listener.stop()
+        database.close(self._engine)
+
+    # -- schema ----------------------------------------------------------------------------------------------------
+
+    def upgrade(self) -> tuple[str, str]:
+        """Brings the tables to this version; the revision before and after."""
+        return revisions.upgrade(self._engine)
+
+    def schema_state(self) -> SchemaState:
+        return revisions.schema_state(self._engine)
+
+    def is_read_only(self) -> bool:
+        return database.is_read_only(self._engine)
+
+    # -- admission -------------------------------------------------------------------------------------------------
+
+    def set_terms(self, terms: Terms) -> None:
+        """The network and the rules that requests are decided against from now on."""
+        self._terms = terms
+
+    @property
+    def terms(self) -> Terms:
+        return self._terms
+
+    def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
+        """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
+
+        Raises:
+            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Admit(now, request))
+
+    def apply(
+        self,
+        changes: Sequence[AdmissionRequest | Cancellation],
+        now: datetime,
+        *,
+        actor: str,
+        basis: Basis | None = None,
+    ) -> tuple[Entry, ...]:
+        """All changes of a plan in one transaction. `basis`: what must be as the plan saw it, and come out as it said.
+
+        Raises:
+            StaleLedger: it is not, or does not. PlanNotAdmitted: a change is refused.
+        """
+        cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
+        requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
+        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, basis))
+
+    def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
+        """The answer of a question to the tables as they are now, and the sequence that they were at.
+
+        The question must leave the tables as they are (or work on their `copy`).
+        """
+        self.expire(now, ended=False)
+        with self._writer.lock, database.snapshot(self._engine) as connection:
+            sequence, _ = queries.counters(connection)
+            tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
+            return question(tables), sequence
+
+    # -- states ----------------------------------------------------------------------------------------------------
+
+    def transition(
+        self,
+        handle: str,
+        to: State,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        reason: str = "",
+    ) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Move(now, handle, actor, expected_version, to=to, reason=reason))
+
+    def commit(self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None) -> Entry:
+        """A hold made firm, or above the gate left to approval.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy.
+        """
+        return self._writer.submit(Commit(now, handle, actor, expected_version))
+
+    def approve(
+        self,
+        handle: str,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        condition: Condition | None = None,
+    ) -> Entry:
+        """What waits of it comes into force: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
+        """
+        return self._writer.submit(Approve(now, handle, actor, expected_version, condition=condition))
+
+    def reject(
+        self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""
+    ) -> Entry:
+        """What waits of it is turned away: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Reject(now, handle, actor, expected_version, reason=reason))
+
+    def report(
+        self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        """Notes how much of a volume by a deadline remains, and plans its profile again.
+
+        Raises:
+            UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Report(now, handle, actor, expected_version, remaining_bytes=remaining_bytes))
+
+    def replan(self, handle: str, now: datetime) -> Entry | None:
+        """A volume by a deadline that reported progress, planned again; None where nothing has changed by it.
+
+        Raises:
+            UnknownHandle; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Replan(now, handle))
+
+    def extend_hold(
+        self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        return self._writer.submit(ExtendHold(now, handle, actor, expected_version, hold_until=hold_until))
+
+    def rebind(
+        self,
+        handle: str,
+        reservation: Reservation,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        condition: Condition | None = None,
+        proposed: Reservation | None = None,
+        names_others: bool = False,
+    ) -> Entry:
+        """Another form of the reservation that asks for the same of the network: ports bound, labels changed.
+
+        `proposed` is that form of a change which waits for approval.
+        """
+        return self._writer.submit(
+            Rebind(
+                now,
+                handle,
+                actor,
+                expected_version,
+                reservation=reservation,
+                condition=condition,
+                proposed=proposed,
+                names_others=names_others,
+            )
+        )
+
+    def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
+        """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""
+        with database.reading(self._engine) as connection:
+            due = connection.execute(
+                text(
+                    "SELECT EXISTS (SELECT FROM entry"
+                    "               WHERE state IN ('held', 'awaiting-approval') AND hold_until <= :n)"
+                    " OR EXISTS (SELECT FROM entry WHERE state = ANY(:states) AND end_us <= :us)"
+                ),
+                {
+                    "n": now,
+                    "us": to_us(now),
+                    "states": ["held", "awaiting-approval", *(["committed"] if ended else [])],
+                },
+            ).scalar_one()
+        return self._writer.submit(Expire(now, ended)) if due else ()
+
+    def on_group(self, operation: OnGroup) -> tuple[Entry, ...]:
+        """Does an operation on a group; all its members afterwards, by number.
+
+        Raises:
+            UnknownHandle, ForbiddenTransition, RefusedByPolicy.
+        """
+        return self._writer.submit(operation)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, handle: str) -> Entry | None:
+        with database.reading(self._engine) as connection:
+            return queries.by_handle(connection, handle)
+
+    def get_all(self, handles: Collection[str]) -> dict[str, Entry]:
+        with database.reading(self._engine) as connection:
+            return queries.by_handles(connection, handles)
+
+    def find(self, owner: str, name: str) -> Entry | None:
+        """The live entry of that name, else the latest that there was."""
+        with database.reading(self._engine) as connection:
+            return queries.by_name(connection, owner, name)
+
+    def members(self, group: str) -> tuple[Entry, ...]:
+        """The members of a group by number; none where there is no such group."""
+        with database.reading(self._engine) as connection:
+            return queries.members(connection, group)
+
+    def find_group(self, owner: str, name: str) -> str | None:
+        """The handle of the owner's latest group of that name."""
+        with database.reading(self._engine) as connection:
+            return queries.group_of(connection, owner, name)
+
+    def groups(self, wanted: GroupFilter) -> tuple[tuple[Entry, ...], ...]:
+        """The members of each group, by number."""
+        with database.reading(self._engine) as connection:
+            return group_queries.groups(connection, wanted)
+
+    def list(self, wanted: EntryFilter) -> tuple[Entry, ...]:
+        with pages.reading(self._engine, wanted) as connection:
+            return pages.entries(connection, wanted)
+
+    def page(self, wanted: EntryFilter) -> Page:
+        """A page that is counted."""
+        with pages.reading(self._engine, wanted) as connection:
+            return pages.page(connection, wanted)
+
+    def live_between(self, start: datetime, end: datetime | None = None) -> tuple[Entry, ...]:
+        """Live entries that may be open in `[start, end)`."""
+        with database.reading(self._engine) as connection:
+            return queries.live_between(connection, start, end)
+
+    def between(
+        self, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Entries that are or were committed and may be open in `[start, end]`, those that are over too; the first
+        `limit`, and only the owner's, where these are given.
+        """
+        with database.reading(self._engine) as connection:
+            return queries.between(connection, self._entry_cache, start, end, owner, limit)
+
+    def usage(self, owner: str, now: datetime) -> Usage:
+        """The owner's live reservations that are not over, as quotas count them."""
+        with database.reading(self._engine) as connection:
+            return queries.usage(connection, owner, now)
+
+    def sequence(self) -> int:
+        """The occupancy log's, which a plan is made at."""
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[0]
+
+    def newest_number(self) -> int:
+        """The number that the last new entry got; 0 where there never was one."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_number(connection)
+
+    def states(self) -> Mapping[State, int]:
+        with database.reading(self._engine) as connection:
+            return queries.states(connection)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def append_event(
+        self,
+        kind: str,
+        now: datetime,
+        handle: str | None = None,
+        device: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An event as it was kept elsewhere: of any kind, with any details. Who has something to say uses `record`."""
+        self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+
+    def record(self, says: Kind, now: datetime, handle: str | None = None, device: str | None = None) -> None:
+        """An event that belongs to no change of a reservation: a push, for example."""
+        self.append_event(says.kind, now, handle, device, says.details)
+
+    def append(self, operation: AppendIfLast | AppendEvents) -> bool:
+        """Events of one transaction: several, or one of a device unless it was overtaken. Whether they were appended."""
+        return self._writer.submit(operation)
+
+    def events(
+        self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
+    ) -> tuple[Event, ...]:
+        """In order: the first `limit` after the number `after`, or the last ones of all where it is None."""
+        return self.events_of(EventFilter(kinds, handle), after, limit)
+
+    def events_of(self, wanted: EventFilter, after: int | None = 0, limit: int = 100) -> tuple[Event, ...]:
+        """As `events`, by any filter."""
+        with database.reading(self._engine) as connection:
+            return queries.events(connection, after, limit, wanted)
+
+    def newest_events(self, wanted: EventFilter, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
+        """The latest first: those before the number `after`, or the last ones of all where it is 0."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_events(connection, after, limit, wanted)
+
+    def last_event(self) -> int:
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[1]
+
+    def wait_for_event(self, after: int, timeout_s: float) -> bool:
+        """Waits up to `timeout_s` for an event after `after`. Whether there is one."""
+        deadline = time.monotonic() + timeout_s
+        while self.last_event() <= after:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or self._listener.stopping:
+                return False
+            self._listener.wait(after, left_s)
+        return True
+
+    def try_lead(self) -> Lease | None:
+        """The right to push to devices, which one controller has at a time; None while another has it."""
+        with database.answering():
+            return try_lead(self._engine, LEADER_KEY)
+
+    def take_fence(self, lease: Lease, says: Kind, now: datetime, above: int = 0) -> int:
+        """Appends an event and gives its number: the fence of whoever has the lease, greater than each given before.
+
+        It is written in the session that has the lock, so whoever lost the lead gets none: no later leader can have begun
+        before it commits (ADR 12). `above`: a fence that a device has; the number is greater than that, too, and the log
+        goes on from there.
+
+        Raises:
+            LedgerUnavailable: the lead is lost, or the database does not answer.
+        """
+        connection = lease.connection
+        with database.answering(), connection.begin(), database.locked(connection) as head:
+            head.event = max(head.event, above)
+            cache, terms = self._writer.cache, self._terms
+            transaction = Transaction(DatabaseShelf(connection, cache, terms, to_us(now)), head, terms)
+            transaction.event(says.kind, now, None, None, **says.details)
+            flush(transaction, connection, cache)
+        return head.event
