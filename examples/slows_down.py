@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from paced import PacedSender
 from slotcar_client import Slotcar, connect
-from slotcar_client.answers import Entry, Event, Slot
+from slotcar_client.wire.documents import Entry, Event, Slot
 
 #: What is on the way, and in queues, has arrived by then.
 AHEAD_S = 1.0

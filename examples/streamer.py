@@ -13,7 +13,7 @@ from typing import Any
 
 from paced import PAYLOAD_BYTES, PacedSender
 from slotcar_client import Refused, Slotcar, connect
-from slotcar_client.answers import Entry
+from slotcar_client.wire.documents import Entry
 
 IP_AND_UDP_BYTES = 28
 

@@ -1,21 +1,27 @@
 """Slotcar's API for programs: `Slotcar`, `AsyncSlotcar`, and the exceptions that they raise."""
 
-from slotcar_client.client import AsyncSlotcar, Slotcar, connect, connect_async
-from slotcar_client.contexts import NoContext
-from slotcar_client.errors import (
-    Conflict,
-    NoAnswer,
-    NotAllowed,
-    NotFound,
-    Problem,
-    QuotaExceeded,
-    Refused,
-    SlotcarError,
-    StaleVersion,
-    Unavailable,
-    Wrong,
-)
-from slotcar_client.transport import Retries
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slotcar_client.client import AsyncSlotcar, Slotcar, connect, connect_async
+    from slotcar_client.contexts import NoContext
+    from slotcar_client.errors import (
+        Conflict,
+        NoAnswer,
+        NotAllowed,
+        NotFound,
+        Problem,
+        QuotaExceeded,
+        Refused,
+        SlotcarError,
+        StaleVersion,
+        Unavailable,
+        Wrong,
+    )
+    from slotcar_client.transport import Retries
 
 __all__ = [
     "AsyncSlotcar",
@@ -36,3 +42,14 @@ __all__ = [
     "connect",
     "connect_async",
 ]
+#: Where what is no error comes from.
+_MODULES = {"NoContext": "contexts", "Retries": "transport"} | dict.fromkeys(
+    ("AsyncSlotcar", "Slotcar", "connect", "connect_async"), "client"
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name once it is asked for: `slotcar_client.wire` does without httpx, which takes long to import."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)

@@ -10,10 +10,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from slotcar_client.answers import Entry
 from slotcar_client.calls import LIVE
 from slotcar_client.client import Slotcar
 from slotcar_client.errors import Conflict, Problem, Refused, SlotcarError
+from slotcar_client.wire.documents import Entry
 
 Request = Mapping[str, Any]
 #: How long a part is held while the others are asked for.

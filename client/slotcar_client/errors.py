@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slotcar_client.answers import Mistake, QuotaOfOwner, Refusal
+from slotcar_client.wire.documents import Mistake, QuotaOfOwner, Refusal
 
 PREFIX = "urn:slotcar:problem:"
 

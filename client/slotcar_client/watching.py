@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from slotcar_client.answers import Event
 from slotcar_client.calls import events
 from slotcar_client.errors import problem_of
 from slotcar_client.transport import Conversation
+from slotcar_client.wire.documents import Event
 
 STREAM = "/v1/events/stream"
 #: A stream says something at least every 15 s; one that says nothing for so long is behind a proxy that keeps it.

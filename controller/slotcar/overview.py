@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.crowds import Crowd
@@ -34,6 +33,7 @@ from slotcar.views.revisions import revisions_page
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from slotcar.views.topology import network_document
 from slotcar.views.usage import UsageTable, months_of, usage_table
+from slotcar_client.wire import documents
 
 #: How far ahead one looks for boundaries who does not say.
 LOOK_AHEAD = timedelta(days=31)
@@ -130,7 +130,7 @@ class Overview:
         course, _ = ledger.ask(lambda tables: tightest_course(tables, names, window, network.sls), now)
         return course, len(names)
 
-    def network(self, caller: Caller) -> dict[str, Any]:
+    def network(self, caller: Caller) -> documents.Topology:
         """
         Raises:
             NotAllowed: a requester; its endpoints are `Broker.endpoints`.
@@ -223,7 +223,7 @@ class Overview:
         latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop, now)
 
-    def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[dict[str, Any]], str | None]:
+    def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[documents.Revision], str | None]:
         """What was pushed, the latest first, and the `before` of the next page.
 
         Raises:
@@ -232,7 +232,7 @@ class Overview:
         roles.require_overview(caller, "see what was pushed")
         return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
 
-    def usage(self, by: str, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
+    def usage(self, by: documents.SummedBy, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
         """What was and is reserved in each month (UTC) of the window, by `owner`, `sls` or `domain`.
 
         Raises:

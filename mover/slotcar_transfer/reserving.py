@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from slotcar_client import Conflict, NoAnswer, Problem, Refused, Slotcar, SlotcarError
-from slotcar_client.answers import Entry
 from slotcar_client.calls import LIVE
+from slotcar_client.wire.documents import Entry
 from slotcar_transfer.errors import NotAdmitted, TransferError, size_text
 from slotcar_transfer.lanes import Steering
 from slotcar_transfer.profile import Profile, Shape, late_peak_bps
@@ -180,7 +180,7 @@ class Reservation:
 
     def _take(self, entry: Entry) -> None:
         state, before = entry["state"], self.steering.profile
-        self.steering.packet_bytes = int(entry["reservation"].get("packet_size_bytes") or 1500)  # type: ignore[call-overload]
+        self.steering.packet_bytes = entry["reservation"].get("packet_size_bytes") or 1500
         profile = Profile.of_slots(entry["reservation"]["slots"]) if state == _CARRIED else Profile()
         self.steering.profile = profile
         if self._over:

@@ -119,7 +119,7 @@ def test_a_command_of_its_own_imports_no_installed_one() -> None:
     shown = subprocess.run(
         [sys.executable, "-c", f"{program} {roots}"], capture_output=True, text=True, check=True
     )  # fmt: skip
-    assert set(shown.stdout.splitlines()[-1].split()) & packages() == {"slotcar"}
+    assert set(shown.stdout.splitlines()[-1].split()) & packages() == {"slotcar", "slotcar_client"}
 
 
 def test_the_lab_needs_the_controller_and_what_its_requirements_say() -> None:

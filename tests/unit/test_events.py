@@ -29,7 +29,7 @@ from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
 CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"
 IN_SQL = {"store/instants.py", "store/summaries.py"}
-IN_EXAMPLES = {"api/webhook_models.py"}
+IN_EXAMPLES = {"api/bodies.py"}
 AT = datetime(2027, 3, 1, 22, tzinfo=UTC)
 
 

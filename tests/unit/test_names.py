@@ -20,10 +20,8 @@ VAGUE_PARTS = {"said", "told", "carrying", "rewinding", "rolling", "expressing",
 KEYS = {
     ("controller/slotcar/planning/step.py", "seen"),
     ("controller/slotcar/planning/plan_file.py", "seen"),
-    ("controller/slotcar/api/plan_models.py", "seen"),
-    ("controller/slotcar/api/models.py", "asked"),
-    ("client/slotcar_client/answers/planning.py", "seen"),
-    ("client/slotcar_client/answers/problems.py", "asked"),
+    ("client/slotcar_client/wire/documents.py", "seen"),
+    ("client/slotcar_client/wire/documents.py", "asked"),
 }
 MODULES = sorted(
     path

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import send_json
 from slotcar_client.errors import Problem
 from slotcar_client.transport import Conversation, Request
+from slotcar_client.wire import documents
 
 
-def controller() -> Conversation[answers.Controller]:
+def controller() -> Conversation[documents.Controller]:
     """The controller's status; not for requesters."""
     return (yield from send_json("GET", "/v1/controller"))
 
 
-def alive() -> Conversation[answers.Health]:
+def alive() -> Conversation[documents.Health]:
     return (yield from send_json("GET", "/healthz"))
 
 
-def ready() -> Conversation[answers.Health]:
+def ready() -> Conversation[documents.Health]:
     """Whether the controller can do its work; `failing` after the usual attempts where it cannot."""
     try:
         return (yield from send_json("GET", "/readyz"))

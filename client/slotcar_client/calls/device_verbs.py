@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import Time, items, pages, send_json, time_text
 from slotcar_client.transport import Conversation
+from slotcar_client.wire import documents
 
 #: Of one page; the API gives no more.
 REVISIONS_PAGE = 100
 
 
-def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[answers.Configuration]]:
+def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[documents.Configuration]]:
     """What devices are to have at an instant; not for requesters."""
     return (yield from items("/v1/configurations", {"at": time_text(at), "device": list(device)}))
 
 
-def device_states() -> Conversation[list[answers.DeviceState]]:
+def device_states() -> Conversation[list[documents.DeviceState]]:
     """The last known state of every device, which is not read for it; not for requesters."""
     return (yield from items("/v1/devices"))
 
 
-def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[answers.Revision]]:
+def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[documents.Revision]]:
     """What was pushed, the latest first, or the latest before one: all of it, or the first `limit`; not for requesters."""
     return (yield from pages("/v1/revisions", {"before": before}, REVISIONS_PAGE, limit, cursor="before"))
 
 
-def holds() -> Conversation[list[answers.Hold]]:
+def holds() -> Conversation[list[documents.Hold]]:
     """The routers that are held, by name; not for requesters."""
     return (yield from items("/v1/holds", {}))
 
 
-def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[answers.Hold]:
+def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[documents.Hold]:
     """Has a router left alone as it is, until `until` or its release; for operators."""
     body = {"reason": reason, "until": time_text(until)}
     return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/hold", body=body))
 
 
-def release(device: str) -> Conversation[answers.Hold]:
+def release(device: str) -> Conversation[documents.Hold]:
     """Ends the hold of a router, and gives it; for operators."""
     return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/release"))
 
 
-def difference(device: str) -> Conversation[answers.DifferenceOfDevice]:
+def difference(device: str) -> Conversation[documents.DifferenceOfDevice]:
     """What a device has beside what it is to have; reads it, which takes seconds. Not for requesters."""
     return (yield from send_json("GET", f"/v1/devices/{quote(device, safe='')}/difference"))

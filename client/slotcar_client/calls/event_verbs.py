@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import PAGE, Time, items, pages, send_json, time_text, without_unset
 from slotcar_client.transport import Conversation
+from slotcar_client.wire import documents
 
 
 def events(
     *, kinds: Iterable[str] = (), reservation: str | None = None, device: str | None = None, owner: str | None = None,
     name: str | None = None, label: str | None = None, since: Time | None = None, until: Time | None = None,
     newest: bool = False, after: int | None = None, limit: int = 100,
-) -> Conversation[list[answers.Event]]:  # fmt: skip
+) -> Conversation[list[documents.Event]]:  # fmt: skip
     """At most `limit` of the audit log: the first after the number `after`, or with `newest` the last before it."""
     query = {
         "kind": list(kinds), "reservation": reservation, "device": device, "owner": owner, "name": name, "label": label,
         "from": time_text(since), "until": time_text(until), "newest": newest,
     }  # fmt: skip
-    listed: list[answers.Event] = []
+    listed: list[documents.Event] = []
     while len(listed) < limit:
         size = min(PAGE, limit - len(listed))
         page = yield from send_json("GET", "/v1/events", query | {"after": after, "limit": size})
@@ -31,26 +31,26 @@ def events(
     return listed
 
 
-def webhook_add(url: str, *, secret: str | None = None, kinds: Iterable[str] = ()) -> Conversation[answers.Webhook]:
+def webhook_add(url: str, *, secret: str | None = None, kinds: Iterable[str] = ()) -> Conversation[documents.Webhook]:
     """A requester's gets the events of its own reservations, and its answer is the only one with the signing secret."""
     body = without_unset({"url": url, "secret": secret, "kinds": list(kinds)})
     return (yield from send_json("POST", "/v1/webhooks", body=body, repeatable=False))
 
 
-def webhook_list() -> Conversation[list[answers.Webhook]]:
+def webhook_list() -> Conversation[list[documents.Webhook]]:
     return (yield from items("/v1/webhooks"))
 
 
-def webhook_remove(webhook: str) -> Conversation[answers.Webhook]:
+def webhook_remove(webhook: str) -> Conversation[documents.Webhook]:
     return (yield from send_json("DELETE", _webhook(webhook)))
 
 
-def webhook_test(webhook: str) -> Conversation[answers.Tested]:
+def webhook_test(webhook: str) -> Conversation[documents.Tested]:
     """Has one message sent at once, and says what became of it."""
     return (yield from send_json("POST", f"{_webhook(webhook)}/test"))
 
 
-def webhook_dead_letters(webhook: str, limit: int | None = None) -> Conversation[list[answers.DeadLetter]]:
+def webhook_dead_letters(webhook: str, limit: int | None = None) -> Conversation[list[documents.DeadLetter]]:
     """Events that were given up: all of them, page by page, or the first `limit`."""
     return (yield from pages(f"{_webhook(webhook)}/dead-letters", {}, limit=limit))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import Json, send_json
 from slotcar_client.transport import Conversation
+from slotcar_client.wire import documents
 
 
 def plan(
     file: Json, *, set_name: str | None = None, owners: Sequence[str] = (), start: str | None = None,
     lines: int | None = None,
-) -> Conversation[answers.Plan]:  # fmt: skip
+) -> Conversation[documents.Plan]:  # fmt: skip
     """What applying a reservation file (its content, not its name) would do. `start` is `next` of the page before;
     `owners` are those that it speaks for beside the owners in it: what they no longer have in the set is cancelled.
     """
@@ -20,7 +20,7 @@ def plan(
     return (yield from send_json("POST", "/v1/plans", query, file))
 
 
-def apply(plan: answers.Plan) -> Conversation[answers.Applied]:
+def apply(plan: documents.Plan) -> Conversation[documents.Applied]:
     """Exactly the plan, whole or not at all.
 
     Raises:

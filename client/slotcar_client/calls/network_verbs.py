@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import Time, pages, send_json, time_text
 from slotcar_client.transport import Conversation
+from slotcar_client.wire import documents
 
 #: Of one page; the API gives no more.
 RESOURCES_PAGE = 50
@@ -15,7 +15,7 @@ RESOURCES_PAGE = 50
 def resources(
     resource: Iterable[str] = (), *, device: str | None = None, domain: str | None = None, since: Time | None = None,
     until: Time | None = None, points: int | None = None,
-) -> Conversation[list[answers.Resource]]:  # fmt: skip
+) -> Conversation[list[documents.Resource]]:  # fmt: skip
     """Capacity, reserved and free of these resources, or of all, from now for a day where neither is said; with at most
     `points` steps of each. Not for requesters."""
     query = {
@@ -25,6 +25,6 @@ def resources(
     return (yield from pages("/v1/resources", query, RESOURCES_PAGE))
 
 
-def network() -> Conversation[answers.Topology]:
+def network() -> Conversation[documents.Topology]:
     """Domains, devices, links, SLSs and end systems; not for requesters."""
     return (yield from send_json("GET", "/v1/network"))

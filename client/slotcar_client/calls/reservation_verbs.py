@@ -6,24 +6,24 @@ import uuid
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from slotcar_client import answers
 from slotcar_client.calls.requests import Json, Time, if_match, pages, send_json, time_text, without_unset
 from slotcar_client.errors import Conflict, NotFound, StaleVersion
 from slotcar_client.transport import Conversation
+from slotcar_client.wire import documents
 
 #: The states in which a reservation takes a place.
 LIVE = ("held", "awaiting-approval", "committed")
 
 
-def enquire(request: Json) -> Conversation[answers.Enquiry]:
+def enquire(request: Json) -> Conversation[documents.Enquiry]:
     """The highest rate that would be admitted over a window, each way, and what is free over time; `name`, `owner` and
     `rate` may be left out.
     """
     return (yield from send_json("POST", "/v1/enquiries", body=request))
 
 
-def addable(which: str) -> Conversation[answers.Enquiry]:
-    """What could be added to a reservation of one's own from now to its end, as `enquire` answers.
+def addable(which: str) -> Conversation[documents.Enquiry]:
+    """What could be added to a reservation of one's own from now to its end, as `enquire` documents.
 
     Raises:
         Conflict: it is over, or has no fixed rate.
@@ -33,7 +33,7 @@ def addable(which: str) -> Conversation[answers.Enquiry]:
 
 def create(
     reservation: Json, *, hold: str | None = None, idempotency_key: str | None = None
-) -> Conversation[answers.Entry]:
+) -> Conversation[documents.Entry]:
     """Reserves what a reservation file would say; with `hold` (`15 min`) it is to be committed within that time.
 
     A key of its own makes it safe to send again; say one to make it safe for your program to say it again.
@@ -45,7 +45,7 @@ def create(
     return (yield from send_json("POST", "/v1/reservations", {"hold": hold}, reservation, headers))
 
 
-def reservation(which: str) -> Conversation[answers.Entry]:
+def reservation(which: str) -> Conversation[documents.Entry]:
     """One reservation as it is now."""
     return (yield from send_json("GET", f"/v1/reservations/{(yield from _handle(which))}"))
 
@@ -54,7 +54,7 @@ def reservations(
     *, owner: str | None = None, name: str | None = None, state: Iterable[str] = (), label: str | None = None,
     since: Time | None = None, until: Time | None = None, search: str | None = None, newest: bool = False,
     limit: int | None = None,
-) -> Conversation[list[answers.Entry]]:  # fmt: skip
+) -> Conversation[list[documents.Entry]]:  # fmt: skip
     """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` beginnings of words of the
     owner and the name, or a handle."""
     query = {
@@ -67,7 +67,7 @@ def reservations(
 def modify(
     which: str, *, rate: str | Json | None = None, start: Time | None = None, end: Time | None = None,
     duration: str | None = None, version: int | None = None,
-) -> Conversation[answers.Entry]:  # fmt: skip
+) -> Conversation[documents.Entry]:  # fmt: skip
     """Another rate (a text, or `{"forward": …, "reverse": …}`) or window. If it is refused, the old one stays.
 
     Without `version` it is a change of whatever the reservation is now.
@@ -80,7 +80,7 @@ def modify(
     return (yield from send_json("PATCH", f"/v1/reservations/{handle}", body=without_unset(change), headers=headers))
 
 
-def progress(which: str, remaining: str) -> Conversation[answers.Entry]:
+def progress(which: str, remaining: str) -> Conversation[documents.Entry]:
     """What remains of a volume by a deadline (`1.2 TB`): its rates are found again, and `0 B` ends it.
 
     Raises:
@@ -92,36 +92,36 @@ def progress(which: str, remaining: str) -> Conversation[answers.Entry]:
 
 def bind(
     which: str, *, source_port: int | None = None, destination_port: int | None = None, version: int | None = None
-) -> Conversation[answers.Entry]:
+) -> Conversation[documents.Entry]:
     """Ports that were not known before."""
     handle, headers = yield from _version_of(which, version)
     ports = without_unset({"source_port": source_port, "destination_port": destination_port})
     return (yield from send_json("POST", f"/v1/reservations/{handle}/bind", body=ports, headers=headers))
 
 
-def commit(which: str, *, version: int | None = None) -> Conversation[answers.Entry]:
+def commit(which: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Makes a hold firm, or leaves it to approval above the operator's gate; only at `version`, where that is said."""
     return (yield from _moved(which, "commit", ("committed", "awaiting-approval"), version))
 
 
-def extend(which: str, by: str, *, version: int | None = None) -> Conversation[answers.Entry]:
+def extend(which: str, by: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Keeps a hold until `by` (`15 min`) from now."""
     path = f"/v1/reservations/{(yield from _handle(which))}/extend"
     return (yield from send_json("POST", path, body={"by": by}, headers=if_match(version)))
 
 
-def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
+def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Gives it back at once; the routers follow."""
     return (yield from _moved(which, "cancel", ("cancelled",), version, {"reason": reason}))
 
 
-def approve(which: str, *, version: int) -> Conversation[answers.Entry]:
+def approve(which: str, *, version: int) -> Conversation[documents.Entry]:
     """Lets what waits of it through as it was at `version`: what somebody has seen. Operators only."""
     path = f"/v1/reservations/{(yield from _handle(which))}/approve"
     return (yield from send_json("POST", path, headers=if_match(version)))
 
 
-def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
+def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Turns away what waits of it. Operators only."""
     return (yield from _moved(which, "reject", ("rejected", "committed"), version, {"reason": reason}))
 
@@ -151,7 +151,7 @@ def _version_of(which: str, version: int | None) -> Conversation[tuple[str, dict
 
 def _moved(
     which: str, verb: str, states: tuple[str, ...], version: int | None, body: Json | None = None
-) -> Conversation[answers.Entry]:
+) -> Conversation[documents.Entry]:
     """Moves a reservation to one of the states; where an attempt was lost that may have done so, it is looked whether."""
     handle = yield from _handle(which)
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from slotcar.api.context import Context
 from slotcar.base.timebase import iso
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
+from slotcar_client.wire import documents
 
 
 def phases_of(loop: LoopStatus) -> dict[str, str]:
@@ -17,7 +17,7 @@ def phases_of(loop: LoopStatus) -> dict[str, str]:
     return {name: str(phase) for name, phase in sorted(phases.items())}
 
 
-def controller_document(context: Context, now: datetime) -> dict[str, Any]:
+def controller_document(context: Context, now: datetime) -> documents.Controller:
     loop = context.loop or LoopStatus()
     return {
         "now": iso(now),
@@ -38,7 +38,7 @@ def controller_document(context: Context, now: datetime) -> dict[str, Any]:
     }
 
 
-def _watches(watch: WatchStatus) -> list[dict[str, Any]]:
+def _watches(watch: WatchStatus) -> list[documents.Watch]:
     return [
         {
             "device": name,

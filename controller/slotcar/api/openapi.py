@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import IF_MATCH
 from slotcar.api.examples import EXAMPLES, PROBLEMS
-from slotcar.api.models import ProblemOut
 from slotcar.api.problems import MEDIA_TYPE
 from slotcar.base.lengths import with_lengths
 from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema
 from slotcar.reservation.schema import ONE_END, group_schema
+from slotcar_client.wire import documents
 
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 
@@ -118,7 +119,7 @@ _LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 def complete(document: dict[str, Any]) -> dict[str, Any]:
     """The document with all that FastAPI cannot know. Changes it in place."""
     schemas = document["components"]["schemas"]
-    schemas["ProblemOut"] = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas["ProblemOut"] = model_of(documents.Problem).model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= schemas["ProblemOut"].pop("$defs", {})
     schemas |= _request_schemas()
     for path in document["paths"].values():

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from slotcar.api.plan_models import PlanOut
+from slotcar.api.answers import model_of
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.base.texts import lines_of
@@ -33,6 +33,7 @@ from slotcar.network.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
 from slotcar.planning.source import source_of_body
 from slotcar.store import Ledger, open_ledger
+from slotcar_client.wire import documents
 
 #: The API and the reconcile loop come first.
 NICE = 5
@@ -85,7 +86,7 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
     """
     source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows, request.owners)
     plan = broker.plan(source, request.caller, request.now, request.start.at)
-    document = PlanOut.model_validate(page_document(plan, request.start, request.max_lines))
+    document = model_of(documents.Plan).model_validate(page_document(plan, request.start, request.max_lines))
     text = document.model_dump_json().encode("utf-8", "replace")
     if len(text) > MAX_ANSWER_BYTES:
         raise PlanTooLarge(

@@ -9,7 +9,6 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,6 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from slotcar.base.logs import RepeatLimit
 from slotcar.base.settings import is_loopback
+from slotcar_client.wire import documents
 
 log = structlog.get_logger("slotcar.api")
 FORWARDED = (b"x-forwarded-proto", b"x-forwarded-for")
@@ -42,7 +42,7 @@ class ProxyTroubles:
         if self._log_limit.admit(trouble, time.monotonic()) is not None:
             log.warning(trouble, client=address, hint=_HINTS[trouble])
 
-    def checks(self, details: bool) -> Iterator[dict[str, Any]]:
+    def checks(self, details: bool) -> Iterator[documents.Check]:
         """As `/readyz` says them; they make nothing unready."""
         for trouble, address in sorted(self.latest.items()):
             whose = f" (last of {address})" if details else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from slotcar_client.wire.states import OnFailure as OnFailure
+
 
 # docs/design.md rule 17.
 class Service(StrEnum):
@@ -44,18 +46,6 @@ class IfUnready(StrEnum):
     DEGRADE = "degrade"
     REFUSE = "refuse"
     ALARM = "alarm"
-
-
-class OnFailure(StrEnum):
-    """What becomes of a group when a member of it cannot be given at its slot's start.
-
-    `end-all`: the whole group is cancelled. `go-on`: this member is cancelled, the others have their slots. `report`: it is
-    told, and tried again until it works.
-    """
-
-    END_ALL = "end-all"
-    GO_ON = "go-on"
-    REPORT = "report"
 
 
 class Shape(StrEnum):

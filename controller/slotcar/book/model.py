@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +19,10 @@ from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.reservation.model import Reservation, Slot
+from slotcar_client.wire.states import State as State
 
 if TYPE_CHECKING:
     from slotcar.admission.program import LinearSolver
-
-
-class State(StrEnum):
-    """Life of an entry (OGF NSI CS v2, §"reservation state machine", and GARA's verbs).
-
-    It says what was promised; what is on the routers says the state of the entry's `slot` (ADR 60).
-    """
-
-    HELD = "held"
-    AWAITING_APPROVAL = "awaiting-approval"
-    COMMITTED = "committed"
-    TIMED_OUT = "timed-out"
-    REJECTED = "rejected"
-    CANCELLED = "cancelled"
-    ENDED = "ended"
 
 
 #: State -> states that may follow; a state that follows itself may be modified. Everything else is refused.

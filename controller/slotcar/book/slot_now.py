@@ -5,34 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from slotcar.base.timebase import Window, iso
-
-
-class SlotState(StrEnum):
-    """What is on the devices of a slot.
-
-    `planned`: nothing yet. `armed`: they will begin it by themselves, or have nothing to do for it. `in-place`: read back.
-    `withheld`: kept from it because another device is not ready, or held. `failed`: it took no push. `rolled-back`: an
-    operator took it away. `ending`: verified before it was cancelled or its end came, and not seen to be gone yet. `ended`:
-    seen to be gone. `unknown`: nobody has verified it since.
-    """
-
-    PLANNED = "planned"
-    ARMED = "armed"
-    IN_PLACE = "in-place"
-    WITHHELD = "withheld"
-    FAILED = "failed"
-    ROLLED_BACK = "rolled-back"
-    ENDING = "ending"
-    ENDED = "ended"
-    UNKNOWN = "unknown"
-
-    @property
-    def words(self) -> str:
-        return self.value.replace("-", " ")
-
+from slotcar_client.wire.states import SlotState as SlotState
 
 #: Of a slot's devices the first of these that one of them has is the slot's.
 _WORST_FIRST = (

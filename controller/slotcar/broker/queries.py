@@ -35,6 +35,7 @@ from slotcar.views.offers import endpoints_document, limits_document
 from slotcar.views.phases import KINDS
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from slotcar.wiring import pusher_for
+from slotcar_client.wire import documents
 
 #: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
 EVENTS_WITHIN = timedelta(hours=1)
@@ -232,11 +233,11 @@ class Queries:
         asks_others = wanted.owner is not None and not roles.may_see(caller, wanted.owner)
         return replace(wanted, owner=NOBODY if asks_others else roles.only_owner(caller))
 
-    def endpoints(self, caller: Caller) -> dict[str, Any]:
+    def endpoints(self, caller: Caller) -> documents.Endpoints:
         """The ends that a reservation may have; a requester sees those that it may use."""
         return endpoints_document(self.network, roles.only_owner(caller))
 
-    def limits(self, owner: str | None, caller: Caller, now: datetime) -> dict[str, Any]:
+    def limits(self, owner: str | None, caller: Caller, now: datetime) -> documents.Limits:
         """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.
 
         Raises:

@@ -151,7 +151,7 @@ def plan(
     else:
         new_plan, network = _make(files, inventory, offline, set_name, owner or [], show_from)
         new_plan = _looked_at(new_plan, network, inventory, read=devices)
-        document = plan_document(new_plan)
+        document = dict(plan_document(new_plan))
     if output:
         write_document(document, output)
     if commands and network is not None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from slotcar.base.timebase import iso
 from slotcar.book.model import Event
@@ -45,7 +44,7 @@ def message_of(webhook: str, event: Event, owner: str | None = None) -> Message:
     document = event_document(event if owner is None else shown_to_owner(event, owner))
     body = _body(event.kind, event.at, document)
     if len(body) > LARGEST_BODY_BYTES:
-        body = _body(event.kind, event.at, document | {"details": {"left_out_bytes": len(body)}})
+        body = _body(event.kind, event.at, {**document, "details": {"left_out_bytes": len(body)}})
     return Message(f"{webhook}-{event.sequence}", body)
 
 
@@ -53,5 +52,5 @@ def trial_message(webhook: str, unique: str, now: datetime) -> Message:
     return Message(f"{webhook}-test-{unique}", _body(TEST_KIND, now, {"webhook": webhook}))
 
 
-def _body(kind: str, at: datetime, data: dict[str, Any]) -> bytes:
+def _body(kind: str, at: datetime, data: Mapping[str, object]) -> bytes:
     return json.dumps({"type": kind, "timestamp": iso(at), "data": data}, separators=(",", ":")).encode()

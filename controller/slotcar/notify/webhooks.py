@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from slotcar.base.events import KINDS
 from slotcar.base.problems import SlotcarError, shortened
@@ -24,6 +24,7 @@ from slotcar.store import Ledger
 from slotcar.store.webhooks import Backlog, Delivery, Webhook
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
+from slotcar_client.wire import documents
 
 #: The first words of all kinds of events that there are.
 FAMILIES = tuple(dict.fromkeys(kind.partition(".")[0] for kind in KINDS))
@@ -82,7 +83,7 @@ class Webhooks:
         check_requesters(url, secret, self.settings.webhook_hosts)
         return self.derived.place(webhook_id)
 
-    def new_document(self, webhook: Webhook) -> dict[str, Any]:
+    def new_document(self, webhook: Webhook) -> documents.Webhook:
         """The webhook as it was just added, with its signing secret where that is derived: the only time it is said."""
         derived = webhook.secret.startswith(f"{DERIVED}:")
         return webhook_document(webhook, Backlog(), self.derived.secret(webhook.id) if derived else None)
@@ -183,7 +184,7 @@ def _check_kind(kind: str) -> None:
         )
 
 
-def webhook_document(webhook: Webhook, backlog: Backlog, signing_secret: str | None = None) -> dict[str, Any]:
+def webhook_document(webhook: Webhook, backlog: Backlog, signing_secret: str | None = None) -> documents.Webhook:
     return {
         "id": webhook.id,
         "url": webhook.url,
@@ -200,11 +201,12 @@ def webhook_document(webhook: Webhook, backlog: Backlog, signing_secret: str | N
     }
 
 
-def letter_document(letter: Delivery) -> dict[str, Any]:
+def letter_document(letter: Delivery) -> documents.DeadLetter:
+    assert letter.dead_at is not None
     return {
         "event": event_document(letter.event),
         "attempts": letter.attempts,
         "queued_at": iso(letter.queued_at),
-        "dead_at": iso(letter.dead_at) if letter.dead_at else None,
+        "dead_at": iso(letter.dead_at),
         "last_error": letter.last_error,
     }

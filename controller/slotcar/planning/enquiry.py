@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import cast
 
 from slotcar.admission import ResourceId, SlotTables, demands, enquire
 from slotcar.admission.model import Demand
@@ -21,6 +21,7 @@ from slotcar.network.path.model import Path
 from slotcar.planning.errors import NotPossible
 from slotcar.reservation.model import Reservation, constant_slots
 from slotcar.views.documents import window_document
+from slotcar_client.wire import documents
 
 #: An answer has no more steps each way; where more would be exact, it tells the least rate of longer parts of the time.
 MOST_STEPS = 100
@@ -163,13 +164,13 @@ def _free_rates(
     return FreeRates(tuple(steps), rounded)
 
 
-def enquiry_document(answer: EnquiryAnswer) -> dict[str, Any]:
+def enquiry_document(answer: EnquiryAnswer) -> documents.Enquiry:
     return {
         "windows": [window_document(window) for window in answer.windows],
         "adds_to": answer.adds_to,
         "directions": [
             {
-                "direction": one.direction.value,
+                "direction": cast(documents.Way, one.direction.value),
                 "highest_rate_bps": one.rate_bps,
                 "limited_by": str(one.limited_by) if one.limited_by else None,
                 "routers": list(one.routers),
@@ -181,6 +182,6 @@ def enquiry_document(answer: EnquiryAnswer) -> dict[str, Any]:
     }
 
 
-def _free_document(free: FreeRates) -> dict[str, Any]:
-    steps = [window_document(step.window) | {"rate_bps": step.rate_bps} for step in free.steps]
+def _free_document(free: FreeRates) -> documents.Free:
+    steps: list[documents.FreeStep] = [{**window_document(one.window), "rate_bps": one.rate_bps} for one in free.steps]
     return {"steps": steps, "rounded": free.rounded}

@@ -37,6 +37,7 @@ from slotcar.reservation.model import Reservation
 from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
 from slotcar.views.documents import path_document, refusal_document, reservation_document
+from slotcar_client.wire import documents
 
 FORMAT = "slotcar-plan/3"
 #: What every plan has at its top, and no reservation file.
@@ -45,7 +46,7 @@ _PLAN_KEY = "ledger_sequence"
 LARGEST_FILE_BYTES = 200_000_000
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
+def plan_document(plan: Plan) -> documents.Plan:
     return {
         "format": FORMAT,
         "made_at": iso(plan.made_at),
@@ -84,7 +85,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _step_document(step: PlanStep) -> dict[str, Any]:
+def _step_document(step: PlanStep) -> documents.Step:
     owner, name = step.key
     return {
         "action": step.action.value,
@@ -103,11 +104,11 @@ def _step_document(step: PlanStep) -> dict[str, Any]:
     }
 
 
-def boundary_document(boundary: Boundary) -> dict[str, Any]:
+def boundary_document(boundary: Boundary) -> documents.Boundary:
     return {"at": iso(boundary.at), "devices": [device_document(one) for one in boundary.devices]}
 
 
-def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None = None) -> dict[str, Any]:
+def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None = None) -> documents.DeviceDiff:
     """The diff from `first_line` on (the first is 0), at most `max_lines` of it."""
     lines = one.diff[first_line:]
     page = lines[:max_lines]

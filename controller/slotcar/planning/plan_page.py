@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import iso
@@ -12,6 +11,7 @@ from slotcar.base.units import UnitError
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import device_document, plan_document
 from slotcar.reservation.times import parse_time
+from slotcar_client.wire import documents
 
 #: Stands for what a plan changes at once, before any boundary.
 AT_ONCE = "now"
@@ -49,12 +49,12 @@ def page_start(text: str, now: datetime) -> PageStart:
         raise InvalidInput([Problem("request", 0, "from", error.message, error.value, error.hint)]) from error
 
 
-def page_document(plan: Plan, start: PageStart, max_lines: int) -> dict[str, Any]:
+def page_document(plan: Plan, start: PageStart, max_lines: int) -> documents.Plan:
     """The plan's document with at most `max_lines` lines of diffs from `start` on.
 
     `plan` shows the boundaries from `start.at` on. The last diff may be cut; `next` is where it goes on.
     """
-    boundaries: list[dict[str, Any]] = []
+    boundaries: list[documents.Boundary] = []
     next_start = PageStart(plan.next_at) if plan.next_at else None
     remaining_lines, left_out, cut = max_lines, plan.boundaries_left_out, False
     for number, boundary in enumerate(plan.boundaries):
@@ -79,7 +79,8 @@ def page_document(plan: Plan, start: PageStart, max_lines: int) -> dict[str, Any
         if cut:
             left_out += len(plan.boundaries) - number - 1
             break
-    return plan_document(plan) | {
+    return {
+        **plan_document(plan),
         "boundaries": boundaries,
         "boundaries_left_out": left_out,
         "next": str(next_start) if next_start else None,

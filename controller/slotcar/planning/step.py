@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -75,7 +76,7 @@ class PlanStep:
 def seen_of(entry: Entry) -> str:
     """A digest of what the plan saw of an entry. Of a deadline transfer it leaves out rates, which other requests move, and
     progress, which goes on by itself."""
-    document = reservation_document(entry.latest)
+    document: Mapping[str, object] = reservation_document(entry.latest)
     if entry.latest.need is not None:
         document = {key: value for key, value in document.items() if key not in {"slots", *DERIVED_KEYS}}
     return fingerprint_of({"state": entry.state.value, "proposed": entry.proposed is not None, "asked": document})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.shares import BackgroundShares
@@ -18,6 +18,7 @@ from slotcar.rollout.wanted import wanted_for
 from slotcar.store import Ledger
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
+from slotcar_client.wire import documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,9 @@ def comparison_document(comparison: FleetComparison) -> dict[str, Any]:
     }
 
 
-def difference_document(device: str, comparison: FleetComparison) -> dict[str, Any]:
+def difference_document(device: str, comparison: FleetComparison) -> documents.DifferenceOfDevice:
     """The document of a comparison of one device: `state` is `equal`, `different` or `failed`."""
     failure = next((one.message for one in comparison.failures if one.device == device), "")
     diff = next((list(one.diff) for one in comparison.diffs if one.device == device), [])
-    state = "failed" if failure else "different" if diff else "equal"
+    state: Literal["equal", "different", "failed"] = "failed" if failure else "different" if diff else "equal"
     return {"device": device, "state": state, "diff": diff, "message": failure}

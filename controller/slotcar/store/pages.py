@@ -13,11 +13,10 @@ from slotcar.book.model import OCCUPYING, Entry, State
 from slotcar.store import database, rows, schema, searching
 from slotcar.store.explaining import expected_rows
 from slotcar.store.queries import EntryFilter, conditions_of, indexed_state, page_of
+from slotcar_client.wire.documents import MOST_COUNTED
 
 #: So many rows are sorted rather than found in their order.
 MOST_SORTED = 1_000
-#: A count goes no further: to count a million rows takes longer than to show a page of them.
-MOST_COUNTED = 500
 #: A search looks at the entries of so many numbers, row by row, before it asks an index.
 SCANNED_FIRST = 5_000
 #: So many rows that one condition of a search has are looked through for the others.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from slotcar.base.timebase import MICROSECOND
 from slotcar.book.crowds import Crowd
@@ -14,6 +13,7 @@ from slotcar.network.model import Network
 from slotcar.platforms.intent.flows import first_ingress
 from slotcar.rollout.configuring import devices_of_slss_between
 from slotcar.views.configurations import DeviceDiff, Differences, transitions
+from slotcar_client.wire import documents
 
 #: A body with more lines is shown when it is asked for.
 LONGEST_BODY = 400
@@ -117,7 +117,7 @@ def _as_of(entry: Entry, at: datetime) -> Entry | None:
     return replace(entry, state=State.COMMITTED) if in_force else None
 
 
-def groups_document(groups: Sequence[DiffGroup], whole: bool = True) -> list[dict[str, Any]]:
+def groups_document(groups: Sequence[DiffGroup], whole: bool = True) -> list[documents.DiffGroup]:
     """The documents of groups. Without `whole`, a body above `LONGEST_BODY` lines is left out, and its length is said."""
     return [
         {

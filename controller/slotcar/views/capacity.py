@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import Window, from_us, iso
 from slotcar.network.model import Network, Sls
 from slotcar.views.documents import window_document
+from slotcar_client.wire import documents
 
 #: Beyond these a chart shows no more than its columns of pixels.
 MOST_STEPS = 2_000
@@ -183,7 +184,7 @@ def device_of(resource: ResourceId, network: Network) -> str:
     return agreement.ingress.device if agreement else ""
 
 
-def course_document(course: Course, network: Network, points: int = 0) -> dict[str, Any]:
+def course_document(course: Course, network: Network, points: int = 0) -> documents.Resource:
     """`points`: at most so many steps; none are told where it is 0."""
     steps, rounded = course.steps(points) if points else ((), False)
     tightest = course.tightest

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from slotcar.base.events import (
     KINDS,
@@ -23,6 +22,7 @@ from slotcar.base.timebase import iso
 from slotcar.book.model import Event
 from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
+from slotcar_client.wire import documents
 
 
 class DeviceState(StrEnum):
@@ -114,7 +114,7 @@ def _ended_hold(event: Event, now: datetime) -> datetime | None:
     return until if until is not None and until <= now else None
 
 
-def states_document(states: Iterable[KnownState]) -> list[dict[str, Any]]:
+def states_document(states: Iterable[KnownState]) -> list[documents.DeviceState]:
     return [
         {
             "device": one.device,

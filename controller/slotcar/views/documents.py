@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from slotcar.admission.model import Demand, Refused, TransferRefused
 from slotcar.admission.resource_id import describe
@@ -16,12 +15,13 @@ from slotcar.book.slot_now import SlotNow, whole
 from slotcar.network.path.model import Path
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire import documents
 
 if TYPE_CHECKING:
     from slotcar.views.timeline import TimelineItem
 
 
-def window_document(window: Window) -> dict[str, str]:
+def window_document(window: Window) -> documents.Window:
     return {"start": iso(window.start), "end": iso(window.end)}
 
 
@@ -29,7 +29,7 @@ def window_document(window: Window) -> dict[str, str]:
 DERIVED_KEYS = {"rate_bps": "packet_size_bytes", "windows": "slots"}
 
 
-def reservation_document(reservation: Reservation) -> dict[str, Any]:
+def reservation_document(reservation: Reservation) -> documents.Reservation:
     """Integers with units in their names; times in UTC. Without `DERIVED_KEYS` a `Reservation` reads it back."""
     derived = {
         "rate_bps": reservation.constant_rate_bps,
@@ -41,10 +41,10 @@ def reservation_document(reservation: Reservation) -> dict[str, Any]:
         if field in before:
             document[before[field]] = derived[before[field]]
         document[field] = value
-    return document
+    return cast(documents.Reservation, document)
 
 
-def path_document(path: Path) -> dict[str, Any]:
+def path_document(path: Path) -> documents.Path:
     return {
         "source": path.source,
         "destination": path.destination,
@@ -61,7 +61,7 @@ def path_document(path: Path) -> dict[str, Any]:
     }
 
 
-def demand_document(demand: Demand) -> dict[str, Any]:
+def demand_document(demand: Demand) -> documents.Demand:
     """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all. They are in `unit`."""
     return {
         "resource": str(demand.resource),
@@ -71,7 +71,7 @@ def demand_document(demand: Demand) -> dict[str, Any]:
     }
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
+def entry_document(entry: Entry) -> documents.Entry:
     return {
         "handle": entry.handle,
         "number": entry.number,
@@ -85,13 +85,21 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "hold_until": iso(entry.hold_until) if entry.hold_until else None,
         "proposed": proposal_document(entry.proposed) if entry.proposed else None,
         "progress": progress_document(entry.progress) if entry.progress else None,
-        **({"group": entry.group} if entry.group else {}),
+        **_of_group(entry),
         "slot": slot_document(entry.slot) if entry.slot else None,
         "notes": list(entry.notes),
     }
 
 
-def slot_document(slot: SlotNow) -> dict[str, Any]:
+class _OfGroup(TypedDict, total=False):
+    group: str
+
+
+def _of_group(entry: Entry) -> _OfGroup:
+    return {"group": entry.group} if entry.group else {}
+
+
+def slot_document(slot: SlotNow) -> documents.SlotNow:
     """What is on the devices of a slot. Times to the microsecond, in UTC."""
     return {
         "number": slot.number,
@@ -112,12 +120,12 @@ def slot_document(slot: SlotNow) -> dict[str, Any]:
     }
 
 
-def group_document(members: Sequence[Entry]) -> dict[str, Any]:
+def group_document(members: Sequence[Entry]) -> documents.Group:
     """A group and, below it, its members; `members` are all of it, one at least."""
     together = members[0].reservation.together
     live = [one for one in members if one.state in OCCUPYING] or list(members)
     return {
-        "handle": members[0].group,
+        "handle": members[0].group or "",
         "owner": members[0].reservation.owner,
         "name": together.group if together else "",
         "version": version_of(members),
@@ -131,6 +139,7 @@ def group_document(members: Sequence[Entry]) -> dict[str, Any]:
                 "member": member_name(one),
                 "on_failure": one.reservation.together.on_failure.value,
                 **entry_document(one),
+                "group": one.group or "",
             }
             for one in members
             if one.reservation.together
@@ -144,7 +153,7 @@ def member_name(entry: Entry) -> str:
     return entry.reservation.name.removeprefix(f"{together.group}.") if together else entry.reservation.name
 
 
-def progress_document(progress: ProgressReport) -> dict[str, Any]:
+def progress_document(progress: ProgressReport) -> documents.Progress:
     return {
         "remaining_bytes": progress.remaining_bytes,
         "at": iso(progress.at),
@@ -153,7 +162,7 @@ def progress_document(progress: ProgressReport) -> dict[str, Any]:
     }
 
 
-def proposal_document(change: Proposal) -> dict[str, Any]:
+def proposal_document(change: Proposal) -> documents.Proposed:
     return {
         "reservation": reservation_document(change.reservation),
         "paths": [path_document(path) for path in change.paths],
@@ -163,7 +172,7 @@ def proposal_document(change: Proposal) -> dict[str, Any]:
     }
 
 
-def event_document(event: Event) -> dict[str, Any]:
+def event_document(event: Event) -> documents.Event:
     return {
         "sequence": event.sequence,
         "at": iso(event.at),
@@ -174,7 +183,7 @@ def event_document(event: Event) -> dict[str, Any]:
     }
 
 
-def refusal_document(refused: Refused) -> dict[str, Any]:
+def refusal_document(refused: Refused) -> documents.Refusal:
     return {
         "reason": refused.reason,
         "shortfalls": [
@@ -199,7 +208,7 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
     }
 
 
-def _transfer_document(numbers: TransferRefused) -> dict[str, Any]:
+def _transfer_document(numbers: TransferRefused) -> documents.TransferRefusal:
     earliest, tightest = numbers.earliest_deadline, numbers.tightest
     return {
         "asked_bytes": numbers.asked_bytes,
@@ -213,20 +222,22 @@ def _transfer_document(numbers: TransferRefused) -> dict[str, Any]:
     }
 
 
-def configurations_document(configurations: Mapping[str, Configuration], at: datetime) -> list[dict[str, Any]]:
+def configurations_document(
+    configurations: Mapping[str, Configuration], at: datetime
+) -> list[documents.Configuration]:
     return [
         {"device": name, "platform": one.platform, "at": iso(at), "lines": list(one.lines)}
         for name, one in configurations.items()
     ]
 
 
-def timeline_document(item: TimelineItem) -> dict[str, Any]:
+def timeline_document(item: TimelineItem) -> documents.TimelineItem:
     return {
         "at": iso(item.at),
         "starting": list(item.starting),
         "ending": list(item.ending),
         "changing": list(item.changing),
-        "slots": [asdict(one) for one in item.slots],
+        "slots": [{"name": one.name, "what": one.what, "number": one.number, "of": one.of} for one in item.slots],
         "active": item.active,
         "phase": item.phase.value,
         "lag_us": item.lag_us,

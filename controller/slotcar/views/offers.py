@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import timedelta
 from ipaddress import IPv4Address
-from typing import Any
+from typing import cast
 
 from slotcar.base.settings import Settings
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, InterfaceRole, Service
@@ -13,6 +13,7 @@ from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Usage
 from slotcar.network.model import Network
+from slotcar_client.wire import documents
 
 #: PHB and treatment of each service (docs/design.md rule 17).
 _TREATMENTS = {
@@ -26,7 +27,7 @@ _TREATMENTS = {
 }
 
 
-def endpoints_document(network: Network, owner: str | None) -> dict[str, Any]:
+def endpoints_document(network: Network, owner: str | None) -> documents.Endpoints:
     """End systems by name, and networks whose addresses may be said; those that `owner` may use, all where it is None."""
     owners = endpoint_owners(network)
 
@@ -34,12 +35,12 @@ def endpoints_document(network: Network, owner: str | None) -> dict[str, Any]:
         named = owners.of(address)
         return owner is None or named is None or owner in named
 
-    hosts = [
+    hosts: list[documents.Host] = [
         {"name": host.name, "address": str(host.address), "domain": host.domain}
         for host in network.hosts.values()
         if may_use(host.address)
     ]
-    networks = [
+    networks: list[documents.Network] = [
         {"prefix": str(prefix), "domain": device.domain}
         for device in network.devices.values()
         for interface in device.interfaces.values()
@@ -53,7 +54,7 @@ def endpoints_document(network: Network, owner: str | None) -> dict[str, Any]:
     }
 
 
-def services_document() -> dict[str, Any]:
+def services_document() -> documents.Services:
     return {
         "items": [
             {
@@ -68,22 +69,22 @@ def services_document() -> dict[str, Any]:
     }
 
 
-def limits_document(settings: Settings, policy: Policy, owner: str, usage: Usage) -> dict[str, Any]:
+def limits_document(settings: Settings, policy: Policy, owner: str, usage: Usage) -> documents.Limits:
     """The operator's limits, with what the owner has of its quotas; volumes are in bits."""
     quota = policy.quota_of(owner)
     return {
         "owner": owner,
         "horizon_s": _seconds(policy.horizon),
         "hold_s": _seconds(settings.hold),
-        "longest_hold_s": _seconds(policy.longest_hold),
+        "longest_hold_s": None if policy.longest_hold is None else _seconds(policy.longest_hold),
         "approval_rate_bps": policy.gate.rate_bps,
-        "approval_duration_s": _seconds(policy.gate.duration),
+        "approval_duration_s": None if policy.gate.duration is None else _seconds(policy.gate.duration),
         "max_windows": settings.max_windows,
         "max_body_bytes": settings.max_body_bytes,
         "webhook_hosts": list(settings.webhook_hosts),
         "quotas": [
             {
-                "what": one.name.removesuffix("_bits"),
+                "what": cast(documents.QuotaName, one.name.removesuffix("_bits")),
                 "limit": getattr(quota, one.name),
                 "in_use": getattr(usage, one.name),
             }
@@ -92,5 +93,5 @@ def limits_document(settings: Settings, policy: Policy, owner: str, usage: Usage
     }
 
 
-def _seconds(length: timedelta | None) -> int | None:
-    return None if length is None else int(length.total_seconds())
+def _seconds(length: timedelta) -> int:
+    return int(length.total_seconds())

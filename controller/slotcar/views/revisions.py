@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from slotcar.base.timebase import iso
 from slotcar.rollout.archive import STAMP, Archive
+from slotcar_client.wire import documents
 
 #: So far back it is looked for what a device was configured for before.
 LOOK_BACK = 200
 
 
-def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[list[documents.Revision], str | None]:
     """At most `limit` revisions that are older than `before` (the latest ones where it is None), and the `before` of the
     next page; None on the last.
 
@@ -26,7 +26,7 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
     older = [name for name in archive.revisions() if before is None or name < before]
     page, rest = older[-limit:], older[:-limit]
     after = _ReservationsAfter(archive)
-    documents = []
+    listed: list[documents.Revision] = []
     for place in range(len(older) - 1, len(older) - len(page) - 1, -1):
         name = older[place]
         now = after.of(name)
@@ -34,7 +34,7 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
         added = {one for device in now for one in now[device] - before_push[device]}
         removed = {one for device in now for one in before_push[device] - now[device]}
         at = datetime.strptime(name.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
-        documents.append(
+        listed.append(
             {
                 "revision": name,
                 "at": iso(at),
@@ -44,7 +44,7 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
                 "rollback_of": archive.rollback_of(name),
             }
         )
-    return documents, page[0] if rest and page else None
+    return listed, page[0] if rest and page else None
 
 
 class _ReservationsAfter:

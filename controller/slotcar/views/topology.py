@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from slotcar.admission.resource_id import SLS, ResourceId
 from slotcar.base.vocabulary import RESERVED_SERVICES
 from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
 from slotcar.views.documents import window_document
+from slotcar_client.wire import documents
 
 
-def network_document(network: Network) -> dict[str, Any]:
+def network_document(network: Network) -> documents.Topology:
     return {
         "domains": [
             {"name": domain.name, "over_provisioned": domain.over_provisioned, "description": domain.description}
@@ -52,7 +51,7 @@ def description_of(resource: ResourceId, network: Network) -> str:
     return interfaces[place.name].description if place and place.name in interfaces else ""
 
 
-def _device(device: Device) -> dict[str, Any]:
+def _device(device: Device) -> documents.Device:
     return {
         "name": device.name,
         "domain": device.domain,
@@ -62,7 +61,7 @@ def _device(device: Device) -> dict[str, Any]:
     }
 
 
-def _interface(interface: Interface) -> dict[str, Any]:
+def _interface(interface: Interface) -> documents.Interface:
     return {
         "name": interface.id.name,
         "role": interface.role.value,
@@ -78,14 +77,14 @@ def _interface(interface: Interface) -> dict[str, Any]:
     }
 
 
-def _link(first: InterfaceId, second: InterfaceId, network: Network) -> dict[str, Any]:
+def _link(first: InterfaceId, second: InterfaceId, network: Network) -> documents.Link:
     return {
         "ends": [str(first), str(second)],
         "capacity_bps": min(network.interface(end).capacity_bps for end in (first, second)),
     }
 
 
-def _sls(agreement: Sls) -> dict[str, Any]:
+def _sls(agreement: Sls) -> documents.Sls:
     return {
         "name": agreement.name,
         "upstream": agreement.upstream,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from slotcar.base.timebase import Window, iso
 from slotcar.store.summaries import UsageSum
+from slotcar_client.wire import documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageTable:
-    by: str
+    by: documents.SummedBy
     months: tuple[Window, ...]
     rows: tuple[UsageRow, ...]
 
@@ -54,13 +54,13 @@ def _next_month(moment: datetime) -> datetime:
     return datetime(year, month, 1, tzinfo=UTC)
 
 
-def usage_table(by: str, months: tuple[Window, ...], sums: Iterable[UsageSum]) -> UsageTable:
+def usage_table(by: documents.SummedBy, months: tuple[Window, ...], sums: Iterable[UsageSum]) -> UsageTable:
     return UsageTable(
         by, months, tuple(UsageRow(months[one.place], one.name, one.bits, one.reservations) for one in sums)
     )
 
 
-def usage_document(table: UsageTable) -> dict[str, Any]:
+def usage_document(table: UsageTable) -> documents.Usages:
     return {
         "by": table.by,
         "items": [

@@ -15,10 +15,11 @@ import httpx
 import psycopg
 import pytest
 
-from slotcar.api.models import EntriesOut, EntryOut
+from slotcar.api.answers import model_of
 from slotcar.auth import tokens
 from slotcar.book.rules.roles import Role
 from slotcar.store import database
+from slotcar_client.wire import documents
 from tests.integration.api.conftest import START, As, at, body, created
 
 #: A statement is prepared where it was asked so often; its first times cost more.
@@ -127,7 +128,7 @@ def test_answers_that_are_written_as_they_are_have_the_form_of_their_models(clie
     share = {"share": {"weight": 2, "at_most": "5 Mbit/s"}, "rate": None}
     for number, more in enumerate(({}, volume, share, {"labels": {"project": "ü"}, "destination": "lbnl-premium"})):
         document = created(client, f"cms-{number}", **more)
-        assert EntryOut.model_validate(document).model_dump(mode="json") == document
+        assert model_of(documents.Entry).model_validate(document).model_dump(mode="json") == document
     page = client.get("/v1/reservations").json()
     assert len(page["items"]) == 4
-    assert EntriesOut.model_validate(page).model_dump(mode="json") == page
+    assert model_of(documents.Entries).model_validate(page).model_dump(mode="json") == page

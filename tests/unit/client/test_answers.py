@@ -1,8 +1,7 @@
-"""What the client says of answers is what the API's document says; and it imports nothing of the controller."""
+"""The API's document is made from the wire's documents; and the client imports nothing of the controller."""
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 import tomllib
@@ -11,20 +10,19 @@ from typing import Any, is_typeddict
 
 import pytest
 
+import slotcar_client
 from slotcar.api.app import openapi_document
-from slotcar_client import answers
+from slotcar_client.wire import documents
+from tests.unit.test_layers import names_imported
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES = sorted((ROOT / "client" / "slotcar_client").rglob("*.py"))
-TYPES = {name: one for name, one in vars(answers).items() if is_typeddict(one)}
-#: Where the two differ in their names.
-NAMES = {
-    "SlotAtBoundary": "SlotAtBoundary",
-    "End": "Endpoint", "Share": "BackgroundShare",
-    "Mistake": "ErrorOut", "QuotaOfOwner": "QuotaOut", "DifferenceOfDevice": "DifferenceOfDeviceOut",
+WIRE = sorted((ROOT / "client" / "slotcar_client" / "wire").rglob("*.py"))
+#: Documents that the controller describes as files and requests have them, too, with its name for each.
+OF_RESERVATIONS = {
+    documents.Reservation: "ReservationOut", documents.End: "Endpoint", documents.Share: "BackgroundShare",
+    documents.Need: "VolumeByDeadline", documents.Claim: "Claim", documents.Together: "Membership",
 }  # fmt: skip
-#: The client knows the part of it that programs look at.
-PARTS = {"Reservation"}
 
 
 @pytest.fixture(scope="module")
@@ -33,21 +31,45 @@ def schemas() -> dict[str, Any]:
     return schemas
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_a_type_has_the_keys_of_the_documents_schema(name: str, schemas: dict[str, Any]) -> None:
-    schema = schemas[NAMES.get(name, f"{name}Out")]["properties"]
-    stated = set(TYPES[name].__annotations__)
-    assert (stated <= set(schema)) if name in PARTS else (stated == set(schema))
+@pytest.mark.parametrize("document", OF_RESERVATIONS, ids=lambda document: document.__name__)
+def test_a_type_has_the_keys_of_the_documents_schema(document: type, schemas: dict[str, Any]) -> None:
+    assert set(document.__annotations__) == set(schemas[OF_RESERVATIONS[document]]["properties"])
+
+
+def test_every_document_of_the_wire_is_in_the_apis_document(schemas: dict[str, Any]) -> None:
+    """By its name with `Out` behind; `Free` is a part of two others."""
+    names = {name for name, one in vars(documents).items() if is_typeddict(one)}
+    others = {one.__name__ for one in OF_RESERVATIONS} | {"Free", "SlotAtBoundary", "Mistake", "QuotaOfOwner"}
+    assert {f"{name}Out" for name in names - others} <= set(schemas)
+    assert {"SlotAtBoundary", "ErrorOut", "QuotaOut"} <= set(schemas)
+
+
+def roots(module: Path) -> set[str]:
+    return {name.partition(".")[0] for name in names_imported(module.read_text())}
 
 
 def test_the_client_imports_httpx_and_itself_alone() -> None:
     assert len(MODULES) > 5
-    allowed = {"httpx", "slotcar_client", *sys.stdlib_module_names}
     for module in MODULES:
-        for node in ast.walk(ast.parse(module.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            assert {name.partition(".")[0] for name in names} <= allowed, module
+        assert roots(module) <= {"httpx", "slotcar_client", *sys.stdlib_module_names}, module
+
+
+def test_the_wire_imports_the_standard_library_and_itself_alone() -> None:
+    assert WIRE
+    for module in WIRE:
+        ours = {name for name in names_imported(module.read_text()) if name.startswith("slotcar_client")}
+        assert all(name.startswith("slotcar_client.wire") for name in ours), module
+        assert roots(module) <= {"slotcar_client", *sys.stdlib_module_names}, module
+
+
+def test_who_needs_the_wire_alone_imports_no_client() -> None:
+    program = "import sys; import slotcar_client.wire.documents; print(sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT / "client"
+    )
+    assert "slotcar_client.wire.documents" in done.stdout
+    assert "httpx" not in done.stdout
+    assert all(getattr(slotcar_client, name).__name__ == name for name in slotcar_client.__all__)
 
 
 def test_its_distribution_needs_httpx_alone_and_says_that_it_is_typed() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
+from slotcar.api.answers import model_of
+from slotcar.api.bodies import HoldIn
 from slotcar.api.context import TheCaller, TheContext
-from slotcar.api.controller_models import DifferenceOfDeviceOut, HoldIn
-from slotcar.api.overview_models import HoldOut, HoldsOut
 from slotcar.base import lengths
+from slotcar.base.timebase import iso
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import Hold
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["devices"])
 Name = Annotated[str, Path(max_length=lengths.PLACE, description="a device of the inventory", examples=["anl-7507-1"])]
@@ -19,10 +21,10 @@ Name = Annotated[str, Path(max_length=lengths.PLACE, description="a device of th
 
 @router.get(
     "/devices/{device}/difference",
-    response_model=DifferenceOfDeviceOut,
+    response_model=model_of(documents.DifferenceOfDevice),
     summary="Where a device differs from what is wanted now",
 )
-def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+def difference(device: Name, context: TheContext, caller: TheCaller) -> documents.DifferenceOfDevice:
     """Reads the device through Ansible, which takes seconds, and changes nothing.
 
     `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
@@ -31,14 +33,14 @@ def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str
     return difference_document(device, context.broker.compare([device], caller, context.now()))
 
 
-@router.get("/holds", response_model=HoldsOut, summary="The devices that are held")
-def holds(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.get("/holds", response_model=model_of(documents.Holds), summary="The devices that are held")
+def holds(context: TheContext, caller: TheCaller) -> documents.Holds:
     """By name, each with why, by whom, and until when."""
     return {"items": [_document(one) for one in context.broker.held_routers.holds(caller, context.now())]}
 
 
-@router.post("/devices/{device}/hold", response_model=HoldOut, summary="Hold a device as it is")
-def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.post("/devices/{device}/hold", response_model=model_of(documents.Hold), summary="Hold a device as it is")
+def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> documents.Hold:
     """The controller that leads leaves it alone from its next turn on; a push that is under way ends.
 
     With `until`, the hold ends by itself then, and the controller makes the device as the ledger wants it.
@@ -46,13 +48,14 @@ def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> 
     return _document(context.broker.held_routers.hold(device, caller, context.now(), body.until, body.reason))
 
 
-@router.post("/devices/{device}/release", response_model=HoldOut, summary="End the hold of a device")
-def release(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.post("/devices/{device}/release", response_model=model_of(documents.Hold), summary="End the hold of a device")
+def release(device: Name, context: TheContext, caller: TheCaller) -> documents.Hold:
     """The controller that leads reads it then, and pushes what the ledger wants. The answer is the hold that was ended."""
     return _document(context.broker.held_routers.release(device, caller, context.now()))
 
 
-def _document(one: Hold) -> dict[str, Any]:
+def _document(one: Hold) -> documents.Hold:
     return {
-        "device": one.device, "reason": one.reason, "actor": one.actor, "since": one.since, "until": one.until,
+        "device": one.device, "reason": one.reason, "actor": one.actor, "since": iso(one.since),
+        "until": iso(one.until) if one.until else None,
     }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import (
     LOCAL,
     Context,
@@ -23,7 +24,6 @@ from slotcar.api.context import (
     Time,
     label_of,
 )
-from slotcar.api.models import EventsOut
 from slotcar.api.streaming import Framing, frame
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem
@@ -31,6 +31,7 @@ from slotcar.book.rules.roles import Caller
 from slotcar.store.queries import EventFilter
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
@@ -71,7 +72,7 @@ Wanted = Annotated[EventFilter, Depends(wanted_events)]
 
 @router.get(
     "/events",
-    response_model=EventsOut,
+    response_model=model_of(documents.Events),
     summary="The audit log",
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )

@@ -6,13 +6,12 @@ import tempfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import Context, KnownCaller, TheContext
-from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
 from slotcar.base.private_files import why_no_room
 from slotcar.book.errors import LedgerUnavailable
@@ -20,21 +19,25 @@ from slotcar.book.rules.roles import may_overview
 from slotcar.rollout.status import LoopStatus, devices_words
 from slotcar.store.revisions import SchemaState
 from slotcar.watching.model import WatchState, WatchStatus, watch_words
+from slotcar_client.wire import documents
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", response_model=HealthOut, summary="Whether the process lives")
-async def healthz() -> dict[str, Any]:
+@router.get("/healthz", response_model=model_of(documents.Health), summary="Whether the process lives")
+async def healthz() -> documents.Health:
     """Always `ok`: that it answers is the answer. It asks nothing else, so a lost database restarts no controller;
     and it waits for no thread, so requests that fill the pool of threads do not either."""
     return {"status": "ok", "checks": []}
 
 
 @router.get(
-    "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
+    "/readyz",
+    response_model=model_of(documents.Health),
+    summary="Whether it can do its work",
+    responses={503: {"model": model_of(documents.Health)}},
 )
-def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict[str, Any]:
+def readyz(context: TheContext, caller: KnownCaller, response: Response) -> documents.Health:
     """The ledger answers, has this version's tables and takes changes, and there is room on this machine's disks.
     Devices in trouble make nothing unready, nor does a proxy that is not set up as it should be.
 
@@ -52,7 +55,7 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict
     return {"status": "ok" if ready else "failing", "checks": checks}
 
 
-def _ledger(context: Context, details: bool) -> dict[str, Any]:
+def _ledger(context: Context, details: bool) -> documents.Check:
     try:
         state = context.broker.ledger.schema_state()
         read_only = context.broker.ledger.is_read_only()
@@ -63,7 +66,7 @@ def _ledger(context: Context, details: bool) -> dict[str, Any]:
     return {"name": "ledger", "ok": ok, "message": f"schema is {state.value}{more}"}
 
 
-def _disk(context: Context, details: bool) -> dict[str, Any]:
+def _disk(context: Context, details: bool) -> documents.Check:
     """Of the folders that pushes are written to."""
     for folder in (context.broker.settings.state_dir, Path(tempfile.gettempdir())):
         if why := why_no_room(folder):
@@ -71,7 +74,7 @@ def _disk(context: Context, details: bool) -> dict[str, Any]:
     return {"name": "disk", "ok": True, "message": "there is room"}
 
 
-def _loop(loop: LoopStatus, details: bool, now: datetime) -> Iterator[dict[str, Any]]:
+def _loop(loop: LoopStatus, details: bool, now: datetime) -> Iterator[documents.Check]:
     if loop.leading:
         words = f"leads; {devices_words(loop.settled, loop.checked_at, now, len(loop.troubles))}"
     elif loop.error:
@@ -86,7 +89,7 @@ def _loop(loop: LoopStatus, details: bool, now: datetime) -> Iterator[dict[str, 
         yield {"name": "devices", "ok": True, "message": f"{len(loop.troubles)} in trouble"}
 
 
-def _watch(watch: WatchStatus, details: bool) -> Iterator[dict[str, Any]]:
+def _watch(watch: WatchStatus, details: bool) -> Iterator[documents.Check]:
     """A device that cannot tell of changes makes nothing unready: it is read at every check."""
     devices = watch.devices.copy()
     yield {"name": "watch", "ok": True, "message": watch_words([one.state for one in devices.values()])}

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import Line, OwnerQuery, TheCaller, TheContext, Time
-from slotcar.api.overview_models import (
-    BoundaryCountsOut,
-    BoundaryViewOut,
-    DeviceStatesOut,
-    ResourcesOut,
-    RevisionsOut,
-    TopologyOut,
-    UsagesOut,
-)
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import Window, iso
@@ -26,6 +18,7 @@ from slotcar.views.capacity import MOST_STEPS, course_document
 from slotcar.views.device_states import states_document
 from slotcar.views.documents import timeline_document
 from slotcar.views.usage import month_at, usage_document
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["views"])
 REVISION = r"^[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[0-9a-f]{8}$"
@@ -42,7 +35,7 @@ def window_of(since: Time, until: Time) -> Window:
     return Window(since, until)
 
 
-@router.get("/resources", response_model=ResourcesOut, summary="What is free when")
+@router.get("/resources", response_model=model_of(documents.Resources), summary="What is free when")
 def resources(
     context: TheContext,
     caller: TheCaller,
@@ -57,7 +50,7 @@ def resources(
     points: Annotated[int, Query(ge=0, le=MOST_STEPS, description="at most so many steps of each; 0 for none")] = 0,
     after: Annotated[Line, Query(description="`next` of the page before")] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = 50,
-) -> dict[str, Any]:
+) -> documents.Resources:
     """Capacity, reserved and free of every service on every interface, and of every SLS, over a window.
 
     `steps` are exact, or where there are more than `points` of them `rounded`: the highest and the least of equal parts.
@@ -71,20 +64,20 @@ def resources(
     return {"items": [course_document(one, context.broker.network, points) for one in courses], "next": following}
 
 
-@router.get("/network", response_model=TopologyOut, summary="The network")
-def network(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.get("/network", response_model=model_of(documents.Topology), summary="The network")
+def network(context: TheContext, caller: TheCaller) -> documents.Topology:
     """Domains, devices, links, SLSs and end systems as the inventory has them; `position` where a map draws a device."""
     return Overview(context.broker).network(caller)
 
 
-@router.get("/boundaries", response_model=BoundaryCountsOut, summary="The next boundaries, counted")
+@router.get("/boundaries", response_model=model_of(documents.BoundaryCounts), summary="The next boundaries, counted")
 def boundaries(
     context: TheContext,
     caller: TheCaller,
     since: Annotated[Time | None, Query(alias="from", description="those after it; now, if it is left out")] = None,
     until: Annotated[Time | None, Query(description="31 days later, if it is left out")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-) -> dict[str, Any]:
+) -> documents.BoundaryCounts:
     """Instants at which slots of committed reservations start, end or change their rate, and how many.
 
     A requester sees those of its own. `GET /v1/timeline` names them, with the devices' phases.
@@ -93,13 +86,17 @@ def boundaries(
     until = until or begin + LOOK_AHEAD
     window_of(begin, until)
     counts = Overview(context.broker).boundaries(begin, until, limit + 1, caller)
-    items = [{"at": iso(one.at), "starting": one.starting, "ending": one.ending, "changing": one.changing}
-             for one in counts[:limit]]  # fmt: skip
+    items: list[documents.BoundaryCount] = [
+        {"at": iso(one.at), "starting": one.starting, "ending": one.ending, "changing": one.changing}
+        for one in counts[:limit]
+    ]
     return {"items": items, "next": items[-1]["at"] if len(counts) > limit else None}
 
 
-@router.get("/boundaries/{instant}", response_model=BoundaryViewOut, summary="One boundary and its diff")
-def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.get(
+    "/boundaries/{instant}", response_model=model_of(documents.BoundaryView), summary="One boundary and its diff"
+)
+def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> documents.BoundaryView:
     """What starts, ends and changes at an instant, each device's phase, and what changes on them: devices that change by
     the same lines stand together, in hunks with three lines of context. A requester gets its own, without diffs."""
     view = Overview(context.broker).boundary(instant, caller, context.now())
@@ -111,14 +108,17 @@ def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> dict[s
 
 
 @router.get(
-    "/devices", response_model=DeviceStatesOut, summary="The last known state of every device", name="device_states"
+    "/devices",
+    response_model=model_of(documents.DeviceStates),
+    summary="The last known state of every device",
+    name="device_states",
 )
-def device_states(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+def device_states(context: TheContext, caller: TheCaller) -> documents.DeviceStates:
     """From the audit log, and from what the controller that leads has read; no device is asked."""
     return {"items": states_document(Overview(context.broker).device_states(caller, context.loop, context.now()))}
 
 
-@router.get("/revisions", response_model=RevisionsOut, summary="What was pushed")
+@router.get("/revisions", response_model=model_of(documents.Revisions), summary="What was pushed")
 def revisions(
     context: TheContext,
     caller: TheCaller,
@@ -126,13 +126,13 @@ def revisions(
         str | None, Query(max_length=lengths.CURSOR, pattern=REVISION, description="`next` of the page before")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
-) -> dict[str, Any]:
+) -> documents.Revisions:
     """This controller's archive, the latest first: which devices, and whose reservations came and went."""
     items, following = Overview(context.broker).revisions(before, limit, caller)
     return {"items": items, "next": following}
 
 
-@router.get("/usage", response_model=UsagesOut, summary="What was reserved, by month")
+@router.get("/usage", response_model=model_of(documents.Usages), summary="What was reserved, by month")
 def usage(
     context: TheContext,
     caller: TheCaller,
@@ -140,7 +140,7 @@ def usage(
     since: Annotated[Time | None, Query(alias="from", description="this month's first, if it is left out")] = None,
     until: Annotated[Time | None, Query(description="the end of the month, if it is left out")] = None,
     owner: OwnerQuery = None,
-) -> dict[str, Any]:
+) -> documents.Usages:
     """Rate times time of what was and is reserved, in each month of UTC; what was cancelled counts until it was. A
     requester gets its own."""
     begin = since or month_at(context.now()).start

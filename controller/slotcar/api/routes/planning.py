@@ -6,21 +6,22 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import TheCaller, TheContext
 from slotcar.api.limits import json_only
-from slotcar.api.plan_models import AppliedOut, PlanOut
 from slotcar.api.plan_process import PlanRequest
 from slotcar.base import lengths
 from slotcar.base.names import Owner
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart, page_start
 from slotcar.views.documents import entry_document
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 PAGE_LINES, MOST_LINES = 2_000, 10_000
 
 
-@router.post("/plans", response_model=PlanOut, summary="Plan", dependencies=[Depends(json_only)])
+@router.post("/plans", response_model=model_of(documents.Plan), summary="Plan", dependencies=[Depends(json_only)])
 async def plan(
     body: Annotated[dict[str, Any], Body()],
     context: TheContext,
@@ -66,8 +67,10 @@ async def plan(
     return Response(await context.plans.make(context.broker, request), media_type="application/json")
 
 
-@router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
-def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.post(
+    "/applies", response_model=model_of(documents.Applied), summary="Apply a plan", dependencies=[Depends(json_only)]
+)
+def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> documents.Applied:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
     plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
     done = context.broker.apply(plan, caller, context.now())

@@ -7,7 +7,8 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from slotcar.api.answers import written
+from slotcar.api.answers import model_of, written
+from slotcar.api.bodies import BindIn, ExtendIn, ModifyIn, ProgressIn, RatesIn, ReasonIn
 from slotcar.api.context import (
     Context,
     IfMatch,
@@ -23,17 +24,6 @@ from slotcar.api.context import (
     label_of,
 )
 from slotcar.api.limits import json_only
-from slotcar.api.models import (
-    BindIn,
-    EnquiryOut,
-    EntriesOut,
-    EntryOut,
-    ExtendIn,
-    ModifyIn,
-    ProgressIn,
-    RatesIn,
-    ReasonIn,
-)
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
@@ -46,6 +36,7 @@ from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.store.queries import EntryFilter
 from slotcar.views.documents import entry_document
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
@@ -79,7 +70,9 @@ def answer(entry: Entry, context: Context, caller: Caller, *, created: bool = Fa
     return written(entry_document(entry_with_slot), 201 if created else 200, headers)
 
 
-@router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve", dependencies=JSON)
+@router.post(
+    "/reservations", status_code=201, response_model=model_of(documents.Entry), summary="Reserve", dependencies=JSON
+)
 def create(
     body: Annotated[dict[str, Any], Body()],
     context: TheContext,
@@ -103,7 +96,7 @@ def create(
     return answer(entry, context, caller, created=True)
 
 
-@router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
+@router.get("/reservations", response_model=model_of(documents.Entries), summary="List", name="list")
 def entries(
     context: TheContext,
     caller: TheCaller,
@@ -140,13 +133,13 @@ def entries(
     )
 
 
-@router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
+@router.get("/reservations/{handle}", response_model=model_of(documents.Entry), summary="Status")
 def status(handle: Handle, context: TheContext, caller: TheCaller) -> Response:
     """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
     return answer(context.broker.status(handle, caller), context, caller)
 
 
-@router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
+@router.patch("/reservations/{handle}", response_model=model_of(documents.Entry), summary="Modify", dependencies=JSON)
 def modify(handle: Handle, body: ModifyIn, context: TheContext, caller: TheCaller, version: IfMatch) -> Response:
     """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match.
 
@@ -166,14 +159,21 @@ def modify(handle: Handle, body: ModifyIn, context: TheContext, caller: TheCalle
     return answer(context.broker.modify(handle, change, caller, moment, version), context, caller)
 
 
-@router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
+@router.post(
+    "/reservations/{handle}/bind", response_model=model_of(documents.Entry), summary="Bind ports", dependencies=JSON
+)
 def bind(handle: Handle, body: BindIn, context: TheContext, caller: TheCaller, version: IfMatch) -> Response:
     """The ports that were not known before. Needs If-Match."""
     entry = context.broker.bind(handle, caller, context.now(), body.source_port, body.destination_port, version)
     return answer(entry, context, caller)
 
 
-@router.post("/reservations/{handle}/progress", response_model=EntryOut, summary="Report progress", dependencies=JSON)
+@router.post(
+    "/reservations/{handle}/progress",
+    response_model=model_of(documents.Entry),
+    summary="Report progress",
+    dependencies=JSON,
+)
 def progress(handle: Handle, body: ProgressIn, context: TheContext, caller: TheCaller) -> Response:
     """What remains of a volume by a deadline: what is done early is given back, what is behind gets what is free.
 
@@ -184,13 +184,18 @@ def progress(handle: Handle, body: ProgressIn, context: TheContext, caller: TheC
     return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), context, caller)
 
 
-@router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
+@router.post("/reservations/{handle}/commit", response_model=model_of(documents.Entry), summary="Commit a hold")
 def commit(handle: Handle, context: TheContext, caller: TheCaller, version: MaybeIfMatch) -> Response:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
     return answer(context.broker.commit(handle, caller, context.now(), version), context, caller)
 
 
-@router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
+@router.post(
+    "/reservations/{handle}/extend",
+    response_model=model_of(documents.Entry),
+    summary="Extend a hold",
+    dependencies=JSON,
+)
 def extend(handle: Handle, body: ExtendIn, context: TheContext, caller: TheCaller, version: MaybeIfMatch) -> Response:
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
@@ -198,7 +203,9 @@ def extend(handle: Handle, body: ExtendIn, context: TheContext, caller: TheCalle
     return answer(context.broker.extend(handle, by, caller, context.now(), version), context, caller)
 
 
-@router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
+@router.post(
+    "/reservations/{handle}/cancel", response_model=model_of(documents.Entry), summary="Cancel", dependencies=JSON
+)
 def cancel(
     handle: Handle,
     context: TheContext,
@@ -211,13 +218,15 @@ def cancel(
     return answer(entry, context, caller)
 
 
-@router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
+@router.post("/reservations/{handle}/approve", response_model=model_of(documents.Entry), summary="Approve")
 def approve(handle: Handle, context: TheContext, caller: TheCaller, version: OneVersion) -> Response:
     """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
     return answer(context.broker.approve(handle, version, caller, context.now()), context, caller)
 
 
-@router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
+@router.post(
+    "/reservations/{handle}/reject", response_model=model_of(documents.Entry), summary="Reject", dependencies=JSON
+)
 def reject(
     handle: Handle,
     context: TheContext,
@@ -230,8 +239,10 @@ def reject(
     return answer(entry, context, caller)
 
 
-@router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")
-def addable(handle: Handle, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.get(
+    "/reservations/{handle}/addable", response_model=model_of(documents.Enquiry), summary="Enquire what could be added"
+)
+def addable(handle: Handle, context: TheContext, caller: TheCaller) -> documents.Enquiry:
     """What could be added to the rates of a reservation from now to its end, each way. Changes nothing.
 
     Refused (409) for one that is over, and where admission finds the rates (a volume, a share).
@@ -239,8 +250,8 @@ def addable(handle: Handle, context: TheContext, caller: TheCaller) -> dict[str,
     return enquiry_document(context.broker.addable(handle, caller, context.now()))
 
 
-@router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
-def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.post("/enquiries", response_model=model_of(documents.Enquiry), summary="Enquire", dependencies=JSON)
+def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> documents.Enquiry:
     """The highest rate that would be admitted over a window, each way of `direction`, and what is free over time.
 
     Changes nothing. Where operators let requests take other ways than the shortest, the one with the most is told.

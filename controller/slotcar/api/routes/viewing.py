@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from slotcar.api.answers import model_of
 from slotcar.api.context import (
     LabelQuery,
     Line,
@@ -17,18 +18,17 @@ from slotcar.api.context import (
     Time,
     label_of,
 )
-from slotcar.api.controller_models import ConfigurationsOut, ControllerOut
 from slotcar.api.loop import controller_document
-from slotcar.api.timeline_models import TimelineOut
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import require_overview
 from slotcar.views.documents import configurations_document, timeline_document
 from slotcar.views.timeline import LOOK_BACK, TimelineQuery
+from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["views"])
 
 
-@router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries, past and coming")
+@router.get("/timeline", response_model=model_of(documents.Timeline), summary="Slot boundaries, past and coming")
 def timeline(
     context: TheContext,
     caller: TheCaller,
@@ -45,7 +45,7 @@ def timeline(
     name: NameQuery = None,
     label: LabelQuery = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> dict[str, Any]:
+) -> documents.Timeline:
     """What starts and ends at each instant at which some device's configuration changes, in order, with how far each
     device is: planned, staged, armed, active, failed, withheld (what was to begin is kept from it), or unrecorded where it
     is past and nothing was written down.
@@ -70,8 +70,8 @@ def timeline(
     }
 
 
-@router.get("/controller", response_model=ControllerOut, summary="The controller's status")
-def controller(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+@router.get("/controller", response_model=model_of(documents.Controller), summary="The controller's status")
+def controller(context: TheContext, caller: TheCaller) -> documents.Controller:
     """Whether this controller leads, its next boundary, how far each device is, and devices in trouble.
 
     A controller that does not lead knows that only: ask the one that does, or the timeline.
@@ -80,13 +80,15 @@ def controller(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     return controller_document(context, context.now())
 
 
-@router.get("/configurations", response_model=ConfigurationsOut, summary="What the devices are to have")
+@router.get(
+    "/configurations", response_model=model_of(documents.Configurations), summary="What the devices are to have"
+)
 def configurations(
     context: TheContext,
     caller: TheCaller,
     at: Annotated[Time | None, Query(description="now, if it is left out")] = None,
     device: Annotated[list[Line] | None, Query(description="only this one; may be repeated")] = None,
-) -> dict[str, Any]:
+) -> documents.Configurations:
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
     instant = at or context.now()
     wanted = context.broker.configurations(instant, caller, device)

@@ -10,7 +10,6 @@ from slotcar.api.context import label_of
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_duration
 from slotcar.book.model import Entry, State
-from slotcar.store.pages import MOST_COUNTED
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.reservations.model import (
     SLOTS_LISTED,
@@ -27,6 +26,7 @@ from slotcar.web.reservations.model import (
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import SLOTS, sentence, turns_at, why_not_change
+from slotcar_client.wire.documents import MOST_COUNTED
 
 FILTERS = ("search", "owner", "label", "state", "from", "until", "after")
 #: What the list shows at first: what is over is history.

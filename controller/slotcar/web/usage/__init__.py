@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from slotcar.base.problems import InvalidInput, Problem
@@ -14,6 +14,7 @@ from slotcar.views.usage import UsageRow, UsageTable, month_at
 from slotcar.web.links.pages import window_of
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Data, Shown, Visit
+from slotcar_client.wire.documents import SummedBy
 
 BY = ("owner", "sls", "domain")
 #: Rows of the page, those with most; the file has all.
@@ -42,7 +43,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     month: Window = month_at(visit.now)
     window, range_text = window_of(visit, visit.clock.written(month.start), visit.clock.written(month.end))
     sequence = visit.broker.ledger.last_event()
-    table = visit.overview.usage(by, window, visit.caller)
+    table = visit.overview.usage(cast(SummedBy, by), window, visit.caller)
     most = max((row.bits for row in table.rows), default=0) or 1
     listed = greatest(table.rows)
     return {

@@ -1,0 +1,898 @@
+"""The API's documents as typed dictionaries. Integers have their units in their names, and amounts of resources in the
+`unit` beside them; times are RFC 3339 in UTC.
+
+The schemas of the API's document are made from these, and the controller's answers are checked by them: beside a key's type
+stands what it is in words, and where there are more rules an enumeration of its values, or keywords of JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+
+from slotcar_client.wire.states import OnFailure, SlotState, State
+
+
+class Keyword(NamedTuple):
+    """One of JSON Schema's, as a note beside a type."""
+
+    name: str
+    value: Any
+
+
+#: RFC 3339, in UTC.
+Time = Annotated[str, Keyword("format", "date-time")]
+#: What every amount of a resource is in, whatever the name of its field ends in.
+UNIT = (
+    "of the amounts: `bps` of an interface and of an SLS, `millicores` of cores, `bytes_per_s` of storage devices, and of"
+    " others as their resource manager says"
+)
+#: A count goes no further: to count a million rows takes longer than to show a page of them.
+MOST_COUNTED = 500
+Way = Literal["forward", "reverse"]
+QuotaName = Literal["reservations", "windows", "holds", "volume"]
+SummedBy = Literal["owner", "sls", "domain"]
+
+
+# Reservations and groups, as the ledger holds them.
+
+
+class Window(TypedDict):
+    """Half-open, UTC: `[start, end)`."""
+
+    start: Time
+    end: Time
+
+
+class Slot(Window):
+    """Payload rates while it is open, bits per second."""
+
+    forward_bps: int
+    reverse_bps: int
+
+
+class End(TypedDict):
+    host: str
+    port: int | None
+
+
+class Share(TypedDict):
+    """Of a background reservation."""
+
+    weight: int
+    at_least_bps: int
+    at_most_bps: int
+
+
+class Need(TypedDict):
+    """A volume by a deadline."""
+
+    volume_bytes: int
+    by: Time
+    start: Time | None
+    at_most_bps: int | None
+    at_least_bps: int
+    shape: Literal["steady", "earliest", "latest"]
+
+
+class Claim(TypedDict):
+    """What a member of a group reserves that is no flow."""
+
+    kind: str
+    place: str
+    request: dict[str, Any]
+    accounts: NotRequired[list[str]]
+
+
+class Together(TypedDict):
+    """The group of which it is a member."""
+
+    group: str
+    on_failure: Annotated[str, OnFailure]
+
+
+#: `ReservationFields` (`slotcar.reservation.model`) says these keys in words, once for files, requests and answers.
+class Reservation(TypedDict):
+    """What was asked for; integers with their units in their names."""
+
+    name: str
+    owner: str
+    source: End
+    destination: End
+    protocol: str
+    direction: str
+    service: str
+    rate_bps: int | None
+    packet_size_bytes: int
+    rtt_us: int
+    windows: list[Window]
+    slots: list[Slot]
+    share: Share | None
+    need: Need | None
+    recurrence: str | None
+    timezone: str | None
+    via: list[str]
+    if_unready: str
+    labels: dict[str, str]
+    claim: NotRequired[Claim]
+    together: NotRequired[Together]
+
+
+class Hop(TypedDict):
+    device: str
+    ingress: str
+    egress: str
+    reserved: Annotated[bool, "False in a domain that is over-provisioned and has no QoS"]
+
+
+class Path(TypedDict):
+    source: str
+    destination: str
+    hops: list[Hop]
+    sls: list[str]
+
+
+class Demand(TypedDict):
+    """What is taken of a resource, in its `unit`: bits per second of a line only."""
+
+    resource: str
+    unit: Annotated[str, UNIT]
+    rate_bps: Annotated[
+        int,
+        "the highest of `amounts`, in `unit`; layer 2 at an interface, layer 3 at an SLS, and of another "
+        "resource no rate in spite of the name",
+    ]
+    amounts: Annotated[list[int], "one for each slot, or a single one for all of them; in `unit`"]
+
+
+class Proposed(TypedDict):
+    """A change of a committed reservation that waits for approval; until then the reservation is what it was."""
+
+    reservation: Reservation
+    paths: list[Path]
+    demands: list[Demand]
+    proposed_by: str
+    proposed_at: Time
+
+
+class Progress(TypedDict):
+    """The last report of a volume by a deadline."""
+
+    remaining_bytes: int
+    at: Time
+    needed_bps: Annotated[int, "remaining volume / remaining time then: the payload rate that ends in time"]
+    missing_bytes: Annotated[int, "what could not be promised by the deadline; all that was free is taken"]
+
+
+class DeviceSlot(TypedDict):
+    """What is on one device of a slot."""
+
+    device: str
+    state: Annotated[str, SlotState]
+    since: Annotated[Time | None, "since when; of `in-place` and `ending` when it was last read back"]
+    why: Annotated[str, "by what and by whom, where it is not as it should be"]
+
+
+class SlotNow(Window):
+    """The slot that is open, else the next one, else the last: what was verified of it, never what the clock says.
+
+    `planned`: nothing is there yet. `armed`: its devices will begin it by themselves. `in-place`: read back. `withheld`:
+    kept back because a device of the path is not ready, or held. `failed`: a device took no push. `rolled-back`: by an
+    operator. `ending`: read back before it was cancelled or its end came, and being taken away. `ended`: seen to be gone.
+    `unknown`: nobody has read its devices since.
+    """
+
+    number: Annotated[int, "counted from 1"]
+    of: Annotated[int, "of so many slots"]
+    state: Annotated[str, SlotState, "of the device that is furthest from what was promised"]
+    since: Annotated[Time | None, "since when; of `in-place` and `ending` when it was last read back"]
+    why: Annotated[str, "by what and by whom, where it is not as it should be"]
+    devices: list[DeviceSlot]
+
+
+class Entry(TypedDict):
+    """A reservation as the ledger holds it. `version` is the ETag."""
+
+    handle: str
+    number: int
+    state: Annotated[str, State]
+    version: int
+    reservation: Reservation
+    paths: list[Path]
+    demands: list[Demand]
+    created_at: Time
+    changed_at: Time
+    hold_until: Time | None
+    proposed: Annotated[Proposed | None, "a change that an operator must approve first"]
+    progress: Annotated[Progress | None, "of a volume by a deadline, the last report"]
+    group: NotRequired[Annotated[str | None, "handle of the group that it is a member of"]]
+    slot: Annotated[
+        SlotNow | None,
+        "what is on its devices, beside `state`, which is the ledger's; null where it was never in force",
+    ]
+    notes: Annotated[list[str], "what whoever asks for it should know, such as that it can never get what it says"]
+
+
+class Entries(TypedDict):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[Entry]
+    count: Annotated[
+        int | None, f"on all pages, where it was asked; {MOST_COUNTED + 1} stands for more than {MOST_COUNTED}"
+    ]
+    next: str | None
+
+
+class Member(Entry):
+    """A member: a reservation as the ledger holds it, of a flow or of another resource (`reservation.claim`)."""
+
+    member: Annotated[str, "its name in the group"]
+    on_failure: Annotated[str, OnFailure, "what becomes of the group when it cannot be given at its slot's start"]
+    group: Annotated[str, "handle of the group"]  # type: ignore[misc]  # of a member it is always there
+
+
+class Group(TypedDict):
+    """Several resources that were reserved together, all or none."""
+
+    handle: str
+    owner: str
+    name: str
+    version: Annotated[int, "grows with every change of every member; approving it needs the one that was seen"]
+    state: Annotated[str, State, "of the members that live; where none does, what became of them"]
+    start: Time
+    end: Time
+    hold_until: Time | None
+    slot_state: Annotated[
+        Annotated[str, SlotState] | None,
+        "what is on the devices of all members: of the one that is furthest from its promise",
+    ]
+    members: list[Member]
+
+
+class Groups(TypedDict):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[Group]
+    next: str | None
+
+
+# What is free, and why a request was refused.
+
+
+class FreeStep(Window):
+    rate_bps: Annotated[int, "a payload rate that is free throughout, bits per second"]
+
+
+class Free(TypedDict):
+    """What is free over time, in order."""
+
+    steps: list[FreeStep]
+    rounded: Annotated[
+        bool, "somewhere more is free than the steps say, or they are of the first windows only: there are 100 at most"
+    ]
+
+
+class Highest(Free):
+    """The highest payload rate that would be admitted one way."""
+
+    direction: Way
+    highest_rate_bps: int
+    limited_by: Annotated[str | None, "the resource that runs out first, where the search tells it"]
+    routers: Annotated[list[str], "those of the path, in order"]
+
+
+class Enquiry(Free):
+    """Its own `steps` are the rates that all of `directions` may have at once, each of them."""
+
+    windows: list[Window]
+    adds_to: Annotated[str | None, "handle of the reservation that all of this may be added to"]
+    directions: list[Highest]
+
+
+class Shortfall(TypedDict):
+    """What is short of a resource, in its `unit`: bits per second of a line only."""
+
+    resource: str
+    place: str
+    window: Window
+    unit: Annotated[str, UNIT]
+    requested_bps: Annotated[int, "in `unit`"]
+    free_bps: Annotated[int, "in `unit`"]
+    capacity_bps: Annotated[int, "in `unit`"]
+
+
+class TransferRefusal(TypedDict):
+    """Why a volume cannot be moved by its deadline, and what would fit."""
+
+    asked_bytes: int
+    deadline: Time
+    most_bytes: Annotated[int, "the most that fits by the same deadline"]
+    earliest_deadline: Annotated[Time | None, "for all of it; null where none is near enough"]
+    tightest: Annotated[str | None, "the resource that alone leaves the least; null where `at_most` does"]
+    place: str | None
+    tightest_bytes: Annotated[int, "what that resource alone, or `at_most`, leaves"]
+    horizon: Annotated[Time, "until when a deadline was looked for"]
+
+
+class Refusal(TypedDict):
+    reason: str
+    shortfalls: list[Shortfall]
+    nearest_window: Window | None
+    highest_rate_bps: Annotated[
+        int | None,
+        "of a flow the payload rate, bits per second; of another resource the amount that fits, in the `unit`"
+        " of its shortfall; null where several were asked for",
+    ]
+    highest_share_permille: Annotated[int | None, "then: how much of all of them fits, in thousandths"]
+    transfer: Annotated[TransferRefusal | None, "of a volume by a deadline; the others are empty then"]
+    horizon: Annotated[Time | None, "until when a nearest window was looked for; null without end"]
+    paths_tried: Annotated[int, "on so many paths; the numbers are those of the best of them"]
+    path: Annotated[list[str], "its routers in order, where several were tried"]
+
+
+# The audit log, and the webhooks that it is sent to.
+
+
+class Event(TypedDict):
+    sequence: int
+    at: Time
+    kind: str
+    handle: str | None
+    device: str | None
+    details: dict[str, Any]
+
+
+class Events(TypedDict):
+    items: list[Event]
+    next: Annotated[int, "pass it as `after` (or as Last-Event-ID) to go on from here"]
+
+
+class Webhook(TypedDict):
+    """A receiver of events. `secret` is where its secret is, `derived` for one that the controller made."""
+
+    id: str
+    url: str
+    owner: Annotated[str | None, "only events of this owner's reservations; null for all events"]
+    secret: str
+    signing_secret: Annotated[str | None, "said once, by the answer that added it, where it is `derived`"]
+    kinds: list[str]
+    created_at: Time
+    created_by: str
+    waiting: Annotated[int, "events that are to be delivered still"]
+    dead: Annotated[int, "events that were given up"]
+    delivered_at: Time | None
+    last_error: Annotated[str, "empty once something was delivered"]
+
+
+class Webhooks(TypedDict):
+    items: list[Webhook]
+
+
+class Tested(TypedDict):
+    delivered: bool
+    status: int | None
+    message: str
+
+
+class DeadLetter(TypedDict):
+    event: Event
+    attempts: int
+    queued_at: Time
+    dead_at: Time
+    last_error: str
+
+
+class DeadLetters(TypedDict):
+    items: list[DeadLetter]
+    next: Annotated[str | None, "`after` of the following page; null on the last"]
+
+
+class Redelivered(TypedDict):
+    waiting: Annotated[int, "how many wait again"]
+
+
+# What a caller is, what it may ask for, and how much of it.
+
+
+class Caller(TypedDict):
+    name: str
+    role: Literal["requester", "operator", "auditor"]
+    owner: Annotated[str | None, "whose reservations a requester's are; null for an open API's caller"]
+    expires_at: Time | None
+
+
+class Host(TypedDict):
+    name: str
+    address: str
+    domain: str
+
+
+class Network(TypedDict):
+    prefix: str
+    domain: str
+
+
+class Endpoints(TypedDict):
+    hosts: list[Host]
+    networks: Annotated[list[Network], "of these an address may be said instead of a name"]
+
+
+class Service(TypedDict):
+    service: str
+    reserved: Annotated[bool, "whether it is promised a rate"]
+    phb: str
+    dscps: list[int]
+    treatment: str
+
+
+class Services(TypedDict):
+    items: list[Service]
+
+
+class QuotaUse(TypedDict):
+    what: QuotaName
+    limit: Annotated[int | None, "null for none; a volume is in bits"]
+    in_use: int
+
+
+class Limits(TypedDict):
+    """Seconds, bits per second, bits."""
+
+    owner: str
+    horizon_s: Annotated[int, "how far from now a reservation may end"]
+    hold_s: Annotated[int, "how long a hold usually lasts"]
+    longest_hold_s: int | None
+    approval_rate_bps: Annotated[int | None, "above it an operator approves; null for no such gate"]
+    approval_duration_s: int | None
+    max_windows: Annotated[int, "windows of one request"]
+    max_body_bytes: int
+    webhook_hosts: Annotated[list[str], "where a requester's webhooks may go"]
+    quotas: list[QuotaUse]
+
+
+# Slot boundaries, past and to come, and what was reserved in a month.
+
+PhaseName = Literal["planned", "staged", "armed", "active", "failed", "withheld", "unrecorded", "nothing to do"]
+
+
+class DeviceAtBoundary(TypedDict):
+    device: str
+    phase: PhaseName
+    lag_us: Annotated[int | None, "how long after the boundary it acted, where that was measured"]
+    message: Annotated[str, "why it failed, or that it came late"]
+
+
+class SlotAtBoundary(TypedDict):
+    """Which slot of a reservation that has several, counted from 1."""
+
+    name: str
+    what: Literal["starting", "ending", "changing"]
+    number: int
+    of: int
+
+
+class StateAtBoundary(TypedDict):
+    """What is on the devices of a slot that starts or ends there, where it is the reservation's present slot."""
+
+    name: str
+    what: Literal["starting", "ending"]
+    state: Annotated[str, SlotState]
+    since: Time | None
+    why: Annotated[str, "by what and by whom, where it is not as it should be"]
+
+
+class TimelineItem(TypedDict):
+    at: Time
+    starting: list[str]
+    ending: list[str]
+    changing: Annotated[list[str], "those whose rate changes"]
+    slots: Annotated[list[SlotAtBoundary], "which slot it is, of those of them that have several"]
+    active: Annotated[int, "reservations with an open slot from this instant on, by the ledger"]
+    states: Annotated[list[StateAtBoundary], "what was verified of their slots"]
+    phase: Annotated[PhaseName, "of the device that is furthest behind"]
+    lag_us: Annotated[int | None, "of the last device, as far as lags are known"]
+    skew_us: Annotated[int | None, "from the first device to the last one"]
+    devices: Annotated[list[DeviceAtBoundary], "those that it concerns"]
+
+
+class Timeline(TypedDict):
+    items: list[TimelineItem]
+    next: Annotated[Time | None, "ask again with `from` at this for the page after; null on the last"]
+
+
+class BoundaryCount(TypedDict):
+    """How many slots of reservations start, end or change their rate at an instant."""
+
+    at: Time
+    starting: int
+    ending: int
+    changing: int
+
+
+class BoundaryCounts(TypedDict):
+    items: list[BoundaryCount]
+    next: Annotated[Time | None, "`from` of the following page, null on the last"]
+
+
+class Hunk(TypedDict):
+    first_line: int
+    lines: Annotated[list[str], "each with a space, a plus or a minus before it"]
+
+
+class DiffGroup(TypedDict):
+    """Devices that change by the same lines."""
+
+    devices: list[str]
+    added: int
+    removed: int
+    lines: int
+    notes: Annotated[list[str], "what the platform does otherwise than it should"]
+    hunks: Annotated[list[Hunk], "with three lines of context"]
+
+
+class BoundaryView(TypedDict):
+    at: Time
+    item: Annotated[TimelineItem | None, "as in the timeline; null where nothing happens then"]
+    groups: Annotated[list[DiffGroup] | None, "null for who may not see configurations"]
+
+
+class Usage(TypedDict):
+    """Rate times time that was and is reserved in `[start, end)`, of payload; of an SLS of layer 3."""
+
+    month: str
+    start: Time
+    end: Time
+    name: str
+    bits: int
+    reservations: int
+
+
+class Usages(TypedDict):
+    by: SummedBy
+    items: list[Usage]
+
+
+# Plans of reservation files, and what applying one did.
+
+
+class Difference(TypedDict):
+    key: str
+    before: Any
+    after: Any
+
+
+class Step(TypedDict):
+    action: Literal["create", "change", "cancel", "no-op"]
+    owner: str
+    name: str
+    handle: str | None
+    expected_version: int | None
+    reservation: Reservation | None
+    paths: Annotated[list[Path] | None, "those that an apply takes, and no others; null where it takes none"]
+    differences: list[Difference]
+    refusal: Refusal | None
+    seen: Annotated[str, "stands for what the reservation was when the plan was made; an apply compares it"]
+    waits: Annotated[bool, "it comes into force only once an operator has approved it"]
+    note: str
+    notes: Annotated[list[str], "what whoever asks for it should know, such as that it can never get what it says"]
+
+
+class DeviceDiff(TypedDict):
+    device: str
+    diff: Annotated[list[str], "unified diff of the part of the configuration that Slotcar owns"]
+    first_line: Annotated[int, "how many lines of this diff stood on the pages before"]
+    lines_left_out: Annotated[int, "how many lines of this diff come on the pages after"]
+    approximations: Annotated[
+        list[str],
+        "what the platform does otherwise than it should, each at the first boundary that changes the device",
+    ]
+
+
+class Boundary(TypedDict):
+    at: Time
+    devices: list[DeviceDiff]
+
+
+class Approximation(TypedDict):
+    devices: list[str]
+    words: str
+
+
+class InTheWay(TypedDict):
+    device: str
+    at: Annotated[Time, "from which boundary of the plan on"]
+    words: str
+    certain: Annotated[bool, "a push would be refused by it; where false, it may take packets, and a push goes ahead"]
+    read_at: Annotated[Time, "when the router was read"]
+
+
+class Summary(TypedDict):
+    create: int
+    change: int
+    cancel: int
+    unchanged: int
+    refused: int
+
+
+class Plan(TypedDict):
+    format: str
+    made_at: Time
+    ledger_sequence: int | None
+    network: str
+    set_name: str
+    owners: Annotated[list[str], "of whom it speaks: what they have in the set and not in the file is cancelled"]
+    moves: Annotated[
+        list[str], "handles of deadline transfers that move to make room; for a requester, marks that stand for them"
+    ]
+    steps: list[Step]
+    boundaries: Annotated[list[Boundary], "none for a requester, who sees no device"]
+    approximations: Annotated[
+        list[Approximation],
+        "what devices on the paths do otherwise than they should, whether their lines change or not: each "
+        "once, with the numbers of the first boundary that has it, at the boundaries from the page's "
+        "beginning on; none for a requester, who sees no device",
+    ]
+    in_the_way: Annotated[
+        list[InTheWay],
+        "what of others' on the routers of the paths, as they were last read, would refuse the lines of the "
+        "boundaries from the page's beginning on, or leave them without effect; none for a requester, who "
+        "sees no device",
+    ]
+    not_looked_at: Annotated[list[str], "routers of the paths of which the controller has no reading"]
+    looked_at: Annotated[Time | None, "when the others were read, the earliest; null where there are none"]
+    boundaries_left_out: Annotated[int, "boundaries that come after those of this page"]
+    next: Annotated[str | None, "plan the same again with `from` at this for the page after; null on the last"]
+    summary: Summary
+
+
+class Applied(TypedDict):
+    created: int
+    changed: int
+    cancelled: int
+    entries: list[Entry]
+
+
+# The network, and how much of each of its resources is reserved.
+
+
+class CourseStep(TypedDict):
+    """From `at` to the next step, in the resource's `unit`; of a rounded one, the highest and the least in it."""
+
+    at: Time
+    reserved_bps: int
+    least_reserved_bps: int
+    free_bps: int
+
+
+class Resource(TypedDict):
+    """A service's share of one way through an interface (layer 2), an SLS (layer 3), or what a resource manager has.
+
+    All amounts are in `unit`: bits per second of a line only.
+    """
+
+    resource: str
+    place: Annotated[str, "the resource in words"]
+    device: Annotated[str, "whose interface it is, or where the SLS is policed"]
+    unit: Annotated[str, UNIT]
+    capacity_bps: Annotated[int, "in `unit`, as the other amounts are"]
+    window: Annotated[Window, "what was asked about, without what is past: nothing is kept of that"]
+    reserved_bps: Annotated[int, "the highest in the window; of background reservations what is promised"]
+    free_bps: Annotated[int, "what is free over the whole window"]
+    tightest: Annotated[Window | None, "when least is free; null where nothing is reserved"]
+    rounded: Annotated[bool, "whether `steps` are fewer than the levels that there are"]
+    steps: list[CourseStep]
+
+
+class Resources(TypedDict):
+    items: list[Resource]
+    next: Annotated[str | None, "`after` of the following page, null on the last"]
+
+
+class Domain(TypedDict):
+    name: str
+    over_provisioned: bool
+    description: Annotated[str, "the operator's own words, empty where there are none"]
+
+
+class Position(TypedDict):
+    x: int
+    y: int
+
+
+class Interface(TypedDict):
+    name: str
+    role: str
+    capacity_bps: int
+    address: str | None
+    neighbour: str | None
+    reserved_shares: Annotated[dict[str, int], "by service, what may be reserved of it, bit/s"]
+    description: str
+
+
+class Device(TypedDict):
+    name: str
+    domain: str
+    platform: str
+    position: Annotated[Position | None, "where a map draws it, as the inventory says"]
+    interfaces: list[Interface]
+
+
+class Link(TypedDict):
+    ends: list[str]
+    capacity_bps: int
+
+
+class Sls(TypedDict):
+    name: str
+    upstream: str
+    downstream: str
+    service: str
+    rate_bps: int
+    ingress: str
+    validity: Window | None
+    excess: str
+    description: str
+
+
+class AttachedHost(TypedDict):
+    name: str
+    domain: str
+    address: str
+    attached_to: str
+
+
+class Topology(TypedDict):
+    domains: list[Domain]
+    devices: list[Device]
+    links: list[Link]
+    sls: list[Sls]
+    hosts: list[AttachedHost]
+
+
+# Devices: what they are to have, what they have, who holds them, and what was pushed to them.
+
+
+class Configuration(TypedDict):
+    device: str
+    platform: Annotated[str, "as `slotcar_platform` of the inventory names it", Keyword("examples", ("linux-tc",))]
+    at: Time
+    lines: list[str]
+
+
+class Configurations(TypedDict):
+    items: list[Configuration]
+
+
+class DifferenceOfDevice(TypedDict):
+    device: str
+    state: Literal["equal", "different", "failed"]
+    diff: Annotated[list[str], "unified diff from what the device has to what is wanted"]
+    message: Annotated[str, "why the device could not be read"]
+
+
+class DeviceState(TypedDict):
+    device: str
+    domain: str
+    platform: str
+    state: Literal["equal", "drifted", "failed", "waiting", "held", "unknown"]
+    message: str
+    since: Annotated[Time | None, "of the event that told it"]
+    read_at: Annotated[Time | None, "when the controller that leads read it last"]
+    phase: str
+
+
+class DeviceStates(TypedDict):
+    items: list[DeviceState]
+
+
+class Hold(TypedDict):
+    """A router that is left alone: nothing is pushed to it, and no slot is ended on it."""
+
+    device: str
+    reason: str
+    actor: Annotated[str, "who holds it"]
+    since: Time
+    until: Annotated[Time | None, "when the controller manages it again; null: once it is released"]
+
+
+class Holds(TypedDict):
+    items: list[Hold]
+
+
+class Revision(TypedDict):
+    """One push: the names of the reservations that came on its devices, and that went."""
+
+    revision: str
+    at: Time
+    devices: list[str]
+    came: list[str]
+    went: list[str]
+    rollback_of: str
+
+
+class Revisions(TypedDict):
+    items: list[Revision]
+    next: Annotated[str | None, "`before` of the following page, null on the last"]
+
+
+# The controller itself: what it is about, and whether it is well.
+
+
+class Watch(TypedDict):
+    """How a device tells of changes by itself; what it tells, the controller that leads checks at once."""
+
+    device: str
+    state: Literal["connecting", "watching", "listening", "broken", "unwatched"]
+    how: str
+    since: Time
+    message: Annotated[str, "why it is broken or unwatched"]
+    changes: Annotated[int, "how often it reported a change, also of the controller's own"]
+    checks: Annotated[int, "how often it was checked for that"]
+
+
+class Controller(TypedDict):
+    """What this controller is about; all but `leading` is empty where another one leads."""
+
+    now: Time
+    started_at: Time
+    reconciles: Annotated[bool, "False for a controller that only answers"]
+    leading: bool
+    settled: Annotated[bool, "every device had what is wanted when it was last read"]
+    checked_at: Annotated[Time | None, "when the device was read whose last reading is oldest"]
+    next_boundary: Time | None
+    phases: Annotated[dict[str, str], "how far each device is with the next or last boundary"]
+    troubles: Annotated[dict[str, str], "devices that take no push, and why"]
+    pushes: int
+    failed_pushes: int
+    last_push_at: Time | None
+    last_revision: str
+    error: str
+    watches: Annotated[
+        list[Watch], "how devices tell of changes; empty where none is to (SLOTCAR_WATCH, SLOTCAR_SYSLOG_LISTEN)"
+    ]
+
+
+class Check(TypedDict):
+    name: str
+    ok: bool
+    message: str
+
+
+class Health(TypedDict):
+    status: Literal["ok", "failing"]
+    checks: list[Check]
+
+
+# Problem details (RFC 9457), with the numbers that stand beside the sentence.
+
+
+class Mistake(TypedDict):
+    """One wrong value, in the sentence that the CLI prints."""
+
+    key: str
+    message: str
+    value: str
+    hint: str
+
+
+class QuotaOfOwner(TypedDict):
+    """What an owner may have at once, has, and asks for beside it; volumes are in bits."""
+
+    owner: str
+    what: QuotaName
+    limit: int
+    in_use: int
+    asked: int
+
+
+class Problem(TypedDict):
+    """RFC 9457 problem details. `errors` lists every wrong value; `refusal` the numbers of a refused request."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: NotRequired[list[Mistake] | None]
+    refusal: NotRequired[Refusal | None]
+    current_version: NotRequired[int | None]
+    quota: NotRequired[QuotaOfOwner | None]
