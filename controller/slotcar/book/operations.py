@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -12,8 +13,9 @@ from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
 from slotcar.base.events import ReservationBound, ReservationChangeProposed, ReservationExtended
+from slotcar.base.problems import SlotcarError
 from slotcar.book.batch import Needs, Remembered, flows_at, others_flows
-from slotcar.book.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
+from slotcar.book.errors import ForbiddenTransition, IdempotencyConflict, LedgerUnavailable, NameTaken
 from slotcar.book.model import (
     OCCUPYING,
     TRANSITIONS,
@@ -66,6 +68,34 @@ class Operation(Generic[T]):
 
     def run(self, transaction: Transaction) -> T:
         raise NotImplementedError
+
+
+def run_together(operations: Sequence[Operation[Any]], transaction: Transaction) -> list[Any]:
+    """Runs a batch: the answer of each operation, or the error that it raised and by which it was taken back.
+
+    Raises:
+        LedgerUnavailable: nothing of the batch is to be kept.
+    """
+    transaction.prepare(operation.needs for operation in operations)
+    if any(operation.minds_holds for operation in operations):
+        run_out(transaction, max(operation.now for operation in operations))
+    answers: list[Any] = []
+    for operation in operations:
+        mark = transaction.mark()
+        try:
+            answers.append(operation.run(transaction))
+        except LedgerUnavailable:
+            raise
+        except SlotcarError as error:
+            transaction.take_back(mark)
+            answers.append(error)
+    return answers
+
+
+def run_out(transaction: Transaction, now: datetime) -> None:
+    """Ends the holds that ran out: a hold counts while it lives and not after."""
+    for entry in transaction.entries.due(now, ended=False):
+        expire(transaction, entry, now)
 
 
 @dataclass(frozen=True)

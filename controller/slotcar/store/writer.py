@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import to_us
-from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Terms
-from slotcar.book.operations import Operation, expire
+from slotcar.book.operations import Operation, run_together
 from slotcar.book.transaction import Transaction
 from slotcar.store.cache import TableCache
 from slotcar.store.database import writing
@@ -114,23 +112,9 @@ class Writer:
 
     def _write(self, operations: list[Operation[Any]]) -> list[Any]:
         now = max(operation.now for operation in operations)
-        answers: list[Any] = []
         with writing(self._engine) as (connection, head):
             terms = self._terms()
             transaction = Transaction(DatabaseShelf(connection, self.cache, terms, to_us(now)), head, terms)
-            transaction.prepare(operation.needs for operation in operations)
-            if any(operation.minds_holds for operation in operations):
-                # A hold counts while it lives and not after.
-                for entry in transaction.entries.due(now, ended=False):
-                    expire(transaction, entry, now)
-            for operation in operations:
-                mark = transaction.mark()
-                try:
-                    answers.append(operation.run(transaction))
-                except LedgerUnavailable:
-                    raise
-                except SlotcarError as error:
-                    transaction.take_back(mark)
-                    answers.append(error)
+            answers = run_together(operations, transaction)
             flush(transaction, connection, self.cache)
         return answers

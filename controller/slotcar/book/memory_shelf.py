@@ -1,0 +1,161 @@
+"""A ledger in memory as a `Shelf`: what is decided where there is no database, and against which its shelf is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from slotcar.admission import SlotTables
+from slotcar.book.batch import FlowsAt, Head, Key, Labelled, OthersFlows, Remembered
+from slotcar.book.in_time import InTime
+from slotcar.book.model import OCCUPYING, Entry, State, Terms
+from slotcar.book.rules.flows import ReservedFlow
+from slotcar.book.rules.quotas import Usage
+from slotcar.book.transaction import Transaction
+
+
+class MemoryShelf:
+    """Entries and what is recorded of them. `keep` takes over what a transaction has noted.
+
+    Attributes:
+        head: the counters, which each transaction goes on with.
+    """
+
+    def __init__(self, terms: Terms, now: datetime, entries: Iterable[Entry] = (), head: Head | None = None) -> None:
+        """
+        Args:
+            now: before it nothing is kept in the tables.
+            head: the counters; without them those of a ledger whose last entry is the last of these.
+        """
+        self.terms = terms
+        self.known_transfers: dict[str, Any] = {}
+        self._entries: dict[str, Entry] = {}
+        self._remembered: dict[Key, Remembered] = {}
+        self._events: list[tuple[int, str, str | None]] = []
+        self._tables = SlotTables(terms.capacities)
+        self._tables.prune(now)
+        #: Handles of what was live, some of which is it no more: by owner and name, by group, by pair and by device.
+        self._named: dict[Key, set[str]] = {}
+        self._in_group: dict[Key, set[str]] = {}
+        self._on_pair: dict[str, InTime] = {}
+        self._at_device: dict[str, InTime] = {}
+        for entry in entries:
+            self._put(entry)
+            if entry.state in OCCUPYING and entry.occupied.demands:
+                self._tables.add(entry.occupied.demands, entry.occupied.windows)
+        newest = max((entry.number for entry in self._entries.values()), default=0)
+        self.head = head or Head(sequence=0, event=0, entry_number=newest)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def transaction(self) -> Transaction:
+        return Transaction(self, self.head, self.terms)
+
+    def keep(self, transaction: Transaction) -> None:
+        """Takes over what was noted; the tables have followed it already."""
+        for entry in (*transaction.entries.changed, *transaction.entries.new):
+            self._put(entry)
+        notes = transaction.notes
+        for number, (_, kind, _, device, _) in enumerate(notes.events, self.head.event + 1):
+            self._events.append((number, kind, device))
+        self.head.event += len(notes.events)
+        self._remembered |= {key: remembered for key, remembered, _ in notes.remembered}
+
+    def _put(self, entry: Entry) -> None:
+        self._entries[entry.handle] = entry
+        self._named.setdefault(entry.reservation.key, set()).add(entry.handle)
+        if group := entry.reservation.group_key:
+            self._in_group.setdefault(group, set()).add(entry.handle)
+        for flow in entry.flows:
+            self._on_pair.setdefault(flow.pair, InTime()).add(flow.start_us, flow.end_us, entry.handle)
+            self._at_device.setdefault(flow.device, InTime()).add(flow.start_us, flow.end_us, entry.handle)
+
+    # -- the questions -------------------------------------------------------------------------------------------
+
+    def entries(self, handles: Collection[str], keys: Collection[Key]) -> Iterator[Entry]:
+        yield from (self._entries[handle] for handle in handles if handle in self._entries)
+        for key in keys:
+            yield from (one for one in self._live(self._named.get(key, ())) if one.reservation.key == key)
+
+    def numbered(self, numbers: Collection[int]) -> Iterator[Entry]:
+        return (entry for entry in self._entries.values() if entry.number in numbers)
+
+    def due(self, now: datetime, *, ended: bool) -> list[Entry]:
+        return sorted((one for one in self._entries.values() if _is_due(one, now, ended)), key=lambda one: one.number)
+
+    def groups(self, keys: Collection[Key]) -> Iterator[Entry]:
+        for key in keys:
+            yield from (one for one in self._live(self._in_group.get(key, ())) if one.reservation.group_key == key)
+
+    def members(self, group: str) -> list[Entry]:
+        return sorted((one for one in self._entries.values() if one.group == group), key=lambda one: one.number)
+
+    def having(self, flows: Collection[OthersFlows]) -> list[Entry]:
+        by_handle: dict[str, Entry] = {}
+        for owner, flow in flows:
+            near = (
+                self._on_pair[flow.pair].overlapping(flow.start_us, flow.end_us) if flow.pair in self._on_pair else ()
+            )
+            for entry in self._live({*near} - by_handle.keys()):
+                if entry.reservation.owner != owner and any(_may_share_packets(flow, one) for one in entry.flows):
+                    by_handle[entry.handle] = entry
+        return list(by_handle.values())
+
+    def flows_at(self, wanted: Collection[FlowsAt]) -> Iterator[tuple[FlowsAt, int, ReservedFlow]]:
+        for question in wanted:
+            at_devices = (self._at_device[device] for device in question.devices if device in self._at_device)
+            handles = {one for those in at_devices for one in those.overlapping(question.start_us, question.end_us)}
+            for entry in self._live(handles):
+                yield from ((question, entry.number, flow) for flow in entry.flows if _is_at(flow, question))
+
+    def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
+        others = (one for handle, one in self._entries.items() if handle not in without)
+        return {one.reservation.key for one in others if wanted.has(one, now)}
+
+    def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
+        left_out = set(without)
+        own = (one for one in self._live(self._entries.keys() - left_out) if one.reservation.owner == owner)
+        return sum((one.usage for one in own if one.reservation.end > now), Usage())
+
+    def transfers(self, now: datetime) -> Iterator[Entry]:
+        for one in self._live(self._entries):
+            need = one.reservation.need
+            if need is not None and one.state is State.COMMITTED and need.by > now:
+                yield one
+
+    def remembered(self, keys: Collection[Key]) -> Mapping[Key, Remembered]:
+        return {key: self._remembered[key] for key in keys if key in self._remembered}
+
+    def has_event_after(self, number: int, device: str, kinds: Collection[str]) -> bool:
+        return any(later > number and kind in kinds and at == device for later, kind, at in self._events)
+
+    def tables(self, _sequence: int) -> SlotTables:
+        return self._tables
+
+    def _live(self, handles: Iterable[str]) -> Iterator[Entry]:
+        return (one for one in map(self._entries.__getitem__, handles) if one.state in OCCUPYING)
+
+
+def _is_due(entry: Entry, now: datetime, ended: bool) -> bool:
+    is_over = entry.reservation.end <= now
+    if entry.state is State.COMMITTED:
+        return ended and is_over
+    return entry.state in OCCUPYING and (is_over or (entry.hold_until is not None and entry.hold_until <= now))
+
+
+def _may_share_packets(one: ReservedFlow, other: ReservedFlow) -> bool:
+    """Whether some packet may be of both at some instant."""
+    ports = ((one.source_port, other.source_port), (one.destination_port, other.destination_port))
+    return (
+        one.pair == other.pair
+        and one.start_us < other.end_us
+        and other.start_us < one.end_us
+        and all(mine == theirs or 0 in (mine, theirs) for mine, theirs in ports)
+    )
+
+
+def _is_at(flow: ReservedFlow, question: FlowsAt) -> bool:
+    in_time = flow.start_us < question.end_us and question.start_us < flow.end_us
+    return in_time and flow.device in question.devices
