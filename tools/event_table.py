@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import MISSING
 from itertools import groupby
 
-from slotcar.base.events import KINDS, Detail, Kind, layout_of, sentence_of
+from slotcar_client.wire.events import KINDS, Detail, Kind, layout_of, sentence_of
 
 INTRODUCTION = """\
 # Events
@@ -23,7 +23,7 @@ left out where there is nothing to say.
 
 What is in the log stays as it was written. An event of an earlier version may lack a detail, or have one more.
 
-This page is written by `make generate`, out of `controller/slotcar/base/events.py`: a new kind of event is a class there.\
+This page is written by `make generate`, out of `slotcar_client.wire.events`: a new kind of event is a class there.\
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from slotcar.base.events import Kind
 from slotcar.base.registry import facts_of
 from slotcar.base.settings import OwnerQuota, Settings
 from slotcar.base.timebase import SYSTEM, Clocks
@@ -26,6 +25,7 @@ from slotcar.rollout.retention import Retention
 from slotcar.rollout.schedule import Pace
 from slotcar.rollout.wanted import instants_of, wanted_for
 from slotcar.store import Ledger
+from slotcar_client.wire.events import Kind
 
 
 def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM) -> Pusher:

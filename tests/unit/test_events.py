@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.base.events import (
+from slotcar.views.events import owners_details
+from slotcar_client.wire.events import (
     KINDS,
     BoundaryActive,
     BoundaryStaged,
@@ -24,7 +25,6 @@ from slotcar.base.events import (
     read,
     sentence_of,
 )
-from slotcar.views.events import owners_details
 from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
 CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"

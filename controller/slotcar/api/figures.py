@@ -13,7 +13,11 @@ from datetime import datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.metrics_core import Metric
 
-from slotcar.base.events import (
+from slotcar.book.model import Event
+from slotcar.store import Ledger
+from slotcar.store.queries import EventFilter
+from slotcar.views.phases import lags_us
+from slotcar_client.wire.events import (
     BoundaryActive,
     BoundaryFailed,
     ControllerLeads,
@@ -27,10 +31,6 @@ from slotcar.base.events import (
     PushVerified,
     PushWithheld,
 )
-from slotcar.book.model import Event
-from slotcar.store import Ledger
-from slotcar.store.queries import EventFilter
-from slotcar.views.phases import lags_us
 
 #: When each series was made is of no use here, and as many series again.
 disable_created_metrics()  # type: ignore[no-untyped-call]

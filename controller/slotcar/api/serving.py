@@ -25,7 +25,6 @@ from slotcar.api.listening import bound, bound_for_datagrams, listen
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
 from slotcar.auth.tokens import TokenStore
-from slotcar.base.events import ControllerPartFailed
 from slotcar.base.logs import LimitRepeats, OneLine, RepeatLimit, one_line
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
@@ -45,6 +44,7 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger, embedded, open_ledger
 from slotcar.watching.watcher import Watcher
 from slotcar.wiring import loop_for
+from slotcar_client.wire.events import ControllerPartFailed
 
 log = structlog.get_logger("slotcar")
 #: What is left to end when all plays have: the lead is released, connections are closed.

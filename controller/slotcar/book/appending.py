@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from slotcar.base.events import Kind
 from slotcar.book.operations import Operation
 from slotcar.book.transaction import Transaction
+from slotcar_client.wire.events import Kind
 
 
 @dataclass(frozen=True)

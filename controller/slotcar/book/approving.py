@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slotcar.base.events import ReservationChangeRejected
 from slotcar.book.errors import ForbiddenTransition
 from slotcar.book.model import Condition, Entry, State
 from slotcar.book.operations import OnEntry, move, require_state
@@ -13,6 +12,7 @@ from slotcar.book.recording import ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, firm_state, with_proposed_change
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import progress_after
+from slotcar_client.wire.events import ReservationChangeRejected
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import ResourceId
-from slotcar.base import events
 from slotcar.book.rules.amounts import Amount, amount_of, amount_of_change
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.policy import Policy
@@ -19,6 +18,7 @@ from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.reservation.model import Reservation, Slot
+from slotcar_client.wire import events
 from slotcar_client.wire.states import State as State
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
-from slotcar.base.events import ReservationBound, ReservationChangeProposed, ReservationExtended
 from slotcar.base.problems import SlotcarError
 from slotcar.book.batch import Needs, Remembered, flows_at, others_flows
 from slotcar.book.errors import ForbiddenTransition, IdempotencyConflict, LedgerUnavailable, NameTaken
@@ -34,6 +33,7 @@ from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire.events import ReservationBound, ReservationChangeProposed, ReservationExtended
 
 T = TypeVar("T")
 #: Crockford's letters: none that are taken for another when somebody reads a handle aloud at night.

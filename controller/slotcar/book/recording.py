@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from slotcar.base.events import (
+from slotcar.base.timebase import to_us
+from slotcar.book.model import Condition, Entry, State
+from slotcar.book.rules.flows import ReservedFlow
+from slotcar.book.transaction import Transaction
+from slotcar_client.wire.events import (
     InState,
     OfReservation,
     ReservationAwaitsApproval,
@@ -18,10 +22,6 @@ from slotcar.base.events import (
     ReservationRejected,
     ReservationTimedOut,
 )
-from slotcar.base.timebase import to_us
-from slotcar.book.model import Condition, Entry, State
-from slotcar.book.rules.flows import ReservedFlow
-from slotcar.book.transaction import Transaction
 
 #: Of an entry that came into a state, by the state.
 IN_STATE: Mapping[State, type[InState]] = {

@@ -11,7 +11,6 @@ from datetime import datetime
 from slotcar.admission.deadline import KEPT_ABOVE_PERMILLE
 from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_of
 from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
-from slotcar.base.events import ReservationReplanned
 from slotcar.base.timebase import to_us
 from slotcar.book.batch import Needs
 from slotcar.book.model import Entry, State
@@ -20,6 +19,7 @@ from slotcar.book.recording import by_whom, record
 from slotcar.book.reporting import planned, record_behind
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import move_others, moved_form
+from slotcar_client.wire.events import ReservationReplanned
 
 
 def remaining_bytes(entry: Entry, moment: datetime) -> int:

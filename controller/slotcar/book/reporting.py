@@ -15,7 +15,6 @@ from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
-from slotcar.base.events import ReservationBehind, ReservationEnded, ReservationProgress
 from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.book.errors import ProgressRefused
@@ -25,6 +24,7 @@ from slotcar.book.recording import by_whom, record
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
+from slotcar_client.wire.events import ReservationBehind, ReservationEnded, ReservationProgress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from slotcar.base import events
-from slotcar.base.events import ControllerChecked, DeviceHeld, DeviceReleased, OfSlot
 from slotcar.base.timebase import Window, iso
 from slotcar.book.model import Entry, Event, State
 from slotcar.book.slot_now import DeviceSlot, SlotNow, SlotState, whole
+from slotcar_client.wire import events
+from slotcar_client.wire.events import ControllerChecked, DeviceHeld, DeviceReleased, OfSlot
 
 #: Devices that were armed act by themselves at a start, and are read shortly after it: so long nothing is amiss.
 ACTING = timedelta(seconds=60)

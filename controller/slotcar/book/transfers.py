@@ -10,7 +10,6 @@ from typing import Any
 from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
-from slotcar.base.events import ReservationMoved
 from slotcar.base.timebase import MICROSECOND, Window, to_us
 from slotcar.book.model import Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.book.recording import ask, by_whom, record
@@ -19,6 +18,7 @@ from slotcar.book.rules.policy import Policy
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import VolumeByDeadline
+from slotcar_client.wire.events import ReservationMoved
 
 #: Transfers that are over are forgotten when there are so many more than live ones.
 FORGOTTEN_ABOVE = 100

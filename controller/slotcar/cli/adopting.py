@@ -37,11 +37,11 @@ def adopt(
     Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
     to the router as soon as it leads after this.
     """
-    from slotcar.base.events import DeviceAdopted
     from slotcar.recovery.comparison import comparison_document
     from slotcar.rollout.adoption import managed_devices
     from slotcar.rollout.archive import Archive
     from slotcar.views.devices import named_devices
+    from slotcar_client.wire.events import DeviceAdopted
 
     if device and every:
         raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")

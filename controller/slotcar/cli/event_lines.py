@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from slotcar.base.events import PushArmed, PushRolledBack, PushSuperseded, PushVerified
 from slotcar.cli.tables import Column
 from slotcar.cli.zones import in_readers_zone
+from slotcar_client.wire.events import PushArmed, PushRolledBack, PushSuperseded, PushVerified
 
 Event = Mapping[str, Any]
 COLUMNS = (Column("event"), Column("at"), Column("what"), Column("of", wraps=True), Column("details", wraps=True))

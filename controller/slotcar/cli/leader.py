@@ -25,9 +25,9 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
     Raises:
         NotPossible: it does not answer in time.
     """
-    from slotcar.base.events import CheckDone, PushVerified
     from slotcar.rollout.check_requests import ask_check, wait_for_answer
     from slotcar.store.queries import EventFilter
+    from slotcar_client.wire.events import CheckDone, PushVerified
 
     progress("asking the controller that leads to read these routers, and to push")
     request_sequence = ask_check(opened.ledger, names, actor(), now())

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from slotcar.base.events import KINDS
 from slotcar.base.problems import SlotcarError, shortened
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
@@ -25,6 +24,7 @@ from slotcar.store.webhooks import Backlog, Delivery, Webhook
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to
 from slotcar_client.wire import documents
+from slotcar_client.wire.events import KINDS
 
 #: The first words of all kinds of events that there are.
 FAMILIES = tuple(dict.fromkeys(kind.partition(".")[0] for kind in KINDS))

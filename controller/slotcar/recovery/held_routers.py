@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from slotcar.base.events import Kind
 from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.book.appending import AppendIfLast
 from slotcar.book.rules import roles
@@ -21,6 +20,7 @@ from slotcar.rollout.holding import HOLDING, Hold, Removal, holds_of, removed_of
 from slotcar.rollout.pusher import Pusher
 from slotcar.store import Ledger
 from slotcar.views.devices import named_devices
+from slotcar_client.wire.events import Kind
 
 #: So long whoever asks for a rollback waits for the controller that leads.
 PATIENCE_S = 60.0

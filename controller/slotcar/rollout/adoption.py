@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from slotcar.base.events import DeviceAdopted, PushVerified
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.model import Reading, Wanted
 from slotcar.store import Ledger
+from slotcar_client.wire.events import DeviceAdopted, PushVerified
 
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from slotcar.base.events import ReservationRate
 from slotcar.book.model import Entry, State
 from slotcar.book.timeline import active_at
 from slotcar.store import Ledger
+from slotcar_client.wire.events import ReservationRate
 
 #: So long before a change it is announced, or longer: as long as the longest notice that an inventory may ask for.
 ANNOUNCED_AHEAD = timedelta(minutes=1)

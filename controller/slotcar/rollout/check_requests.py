@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slotcar.base.events import CheckDone, CheckRequested, Kind
 from slotcar.book.model import Event
 from slotcar.store import Ledger
 from slotcar.store.queries import EventFilter
+from slotcar_client.wire.events import CheckDone, CheckRequested, Kind
 
 #: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
 LOOK_BACK = 50

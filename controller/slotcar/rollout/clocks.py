@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median_low
 
-from slotcar.base.events import (
+from slotcar_client.wire.events import (
     ControllerClockOff,
     ControllerClockRight,
     DeviceClockOff,

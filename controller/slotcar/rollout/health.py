@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from slotcar.base.events import DeviceSetAside, DeviceUnadopted
 from slotcar.base.timebase import CLOCK_SET
 from slotcar.rollout.status import LoopStatus, SetAside
 from slotcar.store import Ledger
+from slotcar_client.wire.events import DeviceSetAside, DeviceUnadopted
 
 log = structlog.get_logger("slotcar.loop")
 FIRST_RETRY = timedelta(seconds=10)

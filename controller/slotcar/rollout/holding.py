@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slotcar.base.events import DeviceHeld, DeviceReleased, PushRolledBack, PushVerified
 from slotcar.base.timebase import iso
 from slotcar.book.appending import AppendIfLast
 from slotcar.book.model import Event
 from slotcar.store import Ledger
 from slotcar.store.queries import EventFilter
+from slotcar_client.wire.events import DeviceHeld, DeviceReleased, PushRolledBack, PushVerified
 
 #: Of these the last one of a device says whether it is held.
 HOLDING = (DeviceHeld.kind, DeviceReleased.kind)

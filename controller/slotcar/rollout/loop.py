@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from slotcar.base.events import ControllerClockOff, ControllerClockSet
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks, ClockWatch, Window
 from slotcar.book.errors import LedgerUnavailable
@@ -35,6 +34,7 @@ from slotcar.rollout.unrecorded import record_kept
 from slotcar.rollout.verifying import ask_paths, record_check, tell
 from slotcar.store import Ledger
 from slotcar.store.listening import Lease
+from slotcar_client.wire.events import ControllerClockOff, ControllerClockSet
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.

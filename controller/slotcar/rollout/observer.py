@@ -8,13 +8,13 @@ from datetime import datetime
 
 import structlog
 
-from slotcar.base.events import BoundaryActive, BoundarySeen, DeviceDrifted
 from slotcar.rollout.clocks import changes, judge
 from slotcar.rollout.device_states import DeviceStates
 from slotcar.rollout.model import Reading, Wanted
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
+from slotcar_client.wire.events import BoundaryActive, BoundarySeen, DeviceDrifted
 
 log = structlog.get_logger("slotcar.loop")
 

@@ -10,17 +10,6 @@ from typing import Any
 
 import structlog
 
-from slotcar.base.events import (
-    Changes,
-    Kind,
-    PushArmed,
-    PushFailure,
-    PushNotRolledBack,
-    PushRolledBack,
-    PushStarted,
-    PushSuperseded,
-    PushVerified,
-)
 from slotcar.base.registry import OF_PLACES, TransportKind, facts_of
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks
@@ -50,6 +39,17 @@ from slotcar.rollout.model import (
 from slotcar.rollout.playbook import PUSH, READ, TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
+from slotcar_client.wire.events import (
+    Changes,
+    Kind,
+    PushArmed,
+    PushFailure,
+    PushNotRolledBack,
+    PushRolledBack,
+    PushStarted,
+    PushSuperseded,
+    PushVerified,
+)
 
 log = structlog.get_logger("slotcar.loop")
 #: `record(says, device)`: where a push is written down for ever.

@@ -10,14 +10,6 @@ from typing import Any
 
 import structlog
 
-from slotcar.base.events import (
-    BoundaryActive,
-    BoundaryFailed,
-    BoundaryStaged,
-    ControllerFenceRaised,
-    ControllerLeads,
-    DeviceUnadopted,
-)
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import MICROSECOND, Window
@@ -44,6 +36,14 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.withholding import Withholding
 from slotcar.store import Ledger
 from slotcar.store.listening import Lease
+from slotcar_client.wire.events import (
+    BoundaryActive,
+    BoundaryFailed,
+    BoundaryStaged,
+    ControllerFenceRaised,
+    ControllerLeads,
+    DeviceUnadopted,
+)
 
 log = structlog.get_logger("slotcar.loop")
 #: What waits for a boundary is staged anew only while there is so much time for it.

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from slotcar.base.events import OfSlot
 from slotcar.book.appending import AppendEvents
 from slotcar.book.model import Entry, State
 from slotcar.book.slot_now import SlotState
 from slotcar.book.slot_states import SlotRecord, configured_devices, form_of, present_slot
 from slotcar.rollout.holding import Hold
 from slotcar.store import Ledger
+from slotcar_client.wire.events import OfSlot
 
 #: A new leader looks for slots of which nobody has said yet that they ended, so long back.
 LOOK_BACK = timedelta(days=7)

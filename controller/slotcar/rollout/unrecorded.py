@@ -13,11 +13,11 @@ from typing import Any
 
 import structlog
 
-from slotcar.base.events import DeviceHeld, Kind
 from slotcar.rollout.archive import STAMP, Archive
 from slotcar.rollout.holding import Hold, Removal, removed_of
 from slotcar.rollout.writing import writing
 from slotcar.store import Ledger
+from slotcar_client.wire.events import DeviceHeld, Kind
 
 log = structlog.get_logger(__name__)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from slotcar.base.events import ControllerChecked
 from slotcar.book.model import Entry, State
 from slotcar.book.slot_states import configured_devices, present_slot
 from slotcar.rollout.program import acts
 from slotcar.rollout.slot_telling import ASIDE, UNADOPTED, SlotFindings
+from slotcar_client.wire.events import ControllerChecked
 
 if TYPE_CHECKING:
     from slotcar.rollout.pushing import Pushing

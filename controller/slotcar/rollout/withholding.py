@@ -11,15 +11,6 @@ from datetime import datetime
 
 import structlog
 
-from slotcar.base.events import (
-    GroupMemberFailed,
-    NotGiven,
-    PartNotGiven,
-    PushAlarm,
-    PushDegraded,
-    PushReleased,
-    PushWithheld,
-)
 from slotcar.base.vocabulary import IfUnready, OnFailure
 from slotcar.book.groups import CancelGroup
 from slotcar.book.model import State
@@ -28,6 +19,15 @@ from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
 from slotcar.store import Ledger
 from slotcar.store.queries import EventFilter
+from slotcar_client.wire.events import (
+    GroupMemberFailed,
+    NotGiven,
+    PartNotGiven,
+    PushAlarm,
+    PushDegraded,
+    PushReleased,
+    PushWithheld,
+)
 
 log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"

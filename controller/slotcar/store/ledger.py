@@ -11,7 +11,6 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.base.events import Kind
 from slotcar.base.timebase import to_us
 from slotcar.book.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.book.applying import ApplyPlan, Basis
@@ -39,6 +38,7 @@ from slotcar.store.sessions import SessionStore
 from slotcar.store.summaries import Summaries
 from slotcar.store.webhooks import WebhookStore
 from slotcar.store.writer import Writer
+from slotcar_client.wire.events import Kind
 
 T = TypeVar("T")
 

@@ -23,13 +23,13 @@ from sqlalchemy import (
     text,
 )
 
-from slotcar.base.events import ReservationCommitted
 from slotcar.base.timebase import to_us
 from slotcar.book.model import OCCUPYING, Entry, Event, State
 from slotcar.book.rules.quotas import Usage
 from slotcar.store import rows, schema, searching
 from slotcar.store.known_entries import KnownEntries
 from slotcar.store.reading import READ_USAGE, read
+from slotcar_client.wire.events import ReservationCommitted
 
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c

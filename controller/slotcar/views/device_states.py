@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from slotcar.base.events import (
+from slotcar.base.timebase import iso
+from slotcar.book.model import Event
+from slotcar.network.model import Network
+from slotcar.rollout.status import LoopStatus
+from slotcar_client.wire import documents
+from slotcar_client.wire.events import (
     KINDS,
     DeviceDrifted,
     DeviceHeld,
@@ -18,11 +23,6 @@ from slotcar.base.events import (
     PushNotRolledBack,
     PushVerified,
 )
-from slotcar.base.timebase import iso
-from slotcar.book.model import Event
-from slotcar.network.model import Network
-from slotcar.rollout.status import LoopStatus
-from slotcar_client.wire import documents
 
 
 class DeviceState(StrEnum):

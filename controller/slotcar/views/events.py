@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from slotcar.base.events import KINDS, layout_of
 from slotcar.book.model import Event
 from slotcar.book.rules.roles import Caller, only_owner
+from slotcar_client.wire.events import KINDS, layout_of
 
 #: Of these the handle of another reservation, shown where that is the owner's too; the second names its owner.
 ROOM, ROOM_OWNER = "makes_room_for", "makes_room_for_owner"

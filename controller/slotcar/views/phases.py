@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from slotcar.base.events import (
+from slotcar.base.timebase import iso
+from slotcar.book.model import Event
+from slotcar.book.slot_now import SlotState
+from slotcar_client.wire.events import (
     BoundaryActive,
     BoundaryFailed,
     BoundarySeen,
@@ -23,9 +26,6 @@ from slotcar.base.events import (
     PushStarted,
     PushVerified,
 )
-from slotcar.base.timebase import iso
-from slotcar.book.model import Event
-from slotcar.book.slot_now import SlotState
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.", "slot.")

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from slotcar.base.events import BoundaryFailed, PushWithheld
 from slotcar.base.timebase import MICROSECOND
 from slotcar.book.model import Entry, Event, State
 from slotcar.book.slot_now import SlotState
 from slotcar.book.slot_states import configured_devices
 from slotcar.views.phases import Phase, records_of, seen_of, slot_events_of, with_seen, with_slot_event
+from slotcar_client.wire.events import BoundaryFailed, PushWithheld
 
 #: How far back one looks who does not say.
 LOOK_BACK = timedelta(hours=1)

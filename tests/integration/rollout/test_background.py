@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.base.events import ReservationRate
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.planning.source import source_of_body
 from slotcar.reservation import load_text
 from slotcar.store import Ledger
 from slotcar.views.timeline import TimelineQuery
+from slotcar_client.wire.events import ReservationRate
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from slotcar.base.events import DeviceReleased
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
@@ -24,6 +23,7 @@ from slotcar.rollout.check_requests import ask_check, wait_for_answer
 from slotcar.rollout.holding import Hold, Holds, held_devices, holds_of
 from slotcar.store import Ledger
 from slotcar.views.device_states import DeviceState
+from slotcar_client.wire.events import DeviceReleased
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_ios_rollback import emergency
 from tests.integration.rollout.test_machine_faults import events, leading, settled

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.base.events import DeviceHeld, PushRolledBack
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
@@ -19,6 +18,7 @@ from slotcar.rollout.archive import Archive
 from slotcar.rollout.holding import Removal, holds_of
 from slotcar.rollout.unrecorded import keep_unrecorded, record_kept
 from slotcar.store import Ledger
+from slotcar_client.wire.events import DeviceHeld, PushRolledBack
 from tests.support.requests import at
 
 LAB = Path(__file__).resolve().parents[3] / "inventories" / "lab"

@@ -19,7 +19,6 @@ import psutil
 import pytest
 import yaml
 
-from slotcar.base.events import CheckRequested
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -28,6 +27,7 @@ from slotcar.store import Ledger
 from slotcar.watching.model import WatchState
 from slotcar.watching.pending import LONGEST_WAIT_S
 from slotcar.watching.watcher import Watcher
+from slotcar_client.wire.events import CheckRequested
 from slotcar_lab.requirements import which
 from tests.support.cisco import ROOT
 from tests.support.patience import PATIENCE_S, wait_for

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from slotcar.base.events import ControllerFenceRaised, ControllerLeads
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.store import Ledger, database
 from slotcar.store.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
 from slotcar.store.embedded_server import EmbeddedServer
+from slotcar_client.wire.events import ControllerFenceRaised, ControllerLeads
 from tests.support.ports import free_port
 from tests.support.requests import T0
 

@@ -16,7 +16,6 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import capacities
 from slotcar.admission.highs import HighsSolver
-from slotcar.base.events import DeviceHeld
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import to_us
 from slotcar.book import operations
@@ -40,6 +39,7 @@ from slotcar.store.cache import TableCache
 from slotcar.store.database import Head, writing
 from slotcar.store.database_shelf import DatabaseShelf
 from slotcar.store.flushing import flush
+from slotcar_client.wire.events import DeviceHeld
 from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation, transfer

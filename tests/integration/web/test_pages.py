@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.base.events import DeviceHeld
 from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import State
@@ -18,6 +17,7 @@ from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import held_devices
 from slotcar.store import EntryFilter
 from slotcar.web.app import PAGES
+from slotcar_client.wire.events import DeviceHeld
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
 from tests.support.patience import PATIENCE_S

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from slotcar.base.events import Kind
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry
 from slotcar.book.shares import BackgroundShares
@@ -24,6 +23,7 @@ from slotcar.rollout.pushing import Pushing
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.wanted import wanted_for
 from slotcar.store import Ledger
+from slotcar_client.wire.events import Kind
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK
 

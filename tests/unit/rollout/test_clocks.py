@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slotcar.base.events import ControllerClockOff, ControllerClockRight, DeviceClockOff, DeviceClockRight
 from slotcar.rollout.clocks import ClocksJudged, changes, judge
+from slotcar_client.wire.events import ControllerClockOff, ControllerClockRight, DeviceClockOff, DeviceClockRight
 
 SECOND = 1_000_000
 

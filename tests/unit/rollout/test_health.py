@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from slotcar.base.events import DeviceSetAside
 from slotcar.rollout.health import FIRST_RETRY, LAST_RETRY, DeviceHealth
 from slotcar.rollout.status import LoopStatus
+from slotcar_client.wire.events import DeviceSetAside
 from tests.support.requests import T0
 
 

@@ -9,7 +9,6 @@ from typing import cast
 
 import pytest
 
-from slotcar.base.events import CheckRequested
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, Event
 from slotcar.planning.offline import entries_of
@@ -20,6 +19,7 @@ from slotcar.rollout.device_folder import AFTER
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.playbook import PlaybookResult, _Limits
 from slotcar.store import Ledger
+from slotcar_client.wire.events import CheckRequested
 from tests.support.requests import T0, reservation
 from tests.unit.rollout.pushing_world import Plays, World
 from tests.unit.rollout.support import NETWORK

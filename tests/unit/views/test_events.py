@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from slotcar.base.events import KINDS, SlotInPlace, layout_of
 from slotcar.book.model import Event
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.notify.message import message_of
 from slotcar.views.events import ROOM, ROOM_OWNER, owners_details, shown_to
 from slotcar.views.phases import slot_events_of
+from slotcar_client.wire.events import KINDS, SlotInPlace, layout_of
 
 HEP = Caller("cms", Role.REQUESTER, "hep")
 START = datetime(2027, 3, 1, 22, tzinfo=UTC)

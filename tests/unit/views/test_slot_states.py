@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from slotcar.base.events import ControllerChecked
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry, Event, State
@@ -17,6 +16,7 @@ from slotcar.book.slot_now import SlotNow, SlotState, whole
 from slotcar.book.slot_states import ACTING, Recorded, SlotRecord, form_of, record_of, slot_now
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
+from slotcar_client.wire.events import ControllerChecked
 from tests.support.requests import T0, at, reservation
 
 START, END = 10, 20
