@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from paced import PacedSender
 from slotcar_client import Slotcar, connect
 from slotcar_client.wire.documents import Entry, Event, Slot
+from slotcar_client.wire.events import ReservationRate, read
 
 #: What is on the way, and in queues, has arrived by then.
 AHEAD_S = 1.0
 #: States of a reservation that carries traffic in its slots; all others carry none.
 CARRIED = ("committed",)
-RATE = "reservation.rate"
 #: Rates forward, each with the instant from which it holds, ascending.
 Steps = Sequence[tuple[datetime, int]]
 
@@ -38,7 +38,8 @@ def steps_of_slots(slots: Iterable[Slot]) -> Steps:
 
 def steps_of_events(events: Iterable[Event]) -> Steps:
     """What was told of a background reservation; of one instant, what was told last."""
-    rates = {_time(one["details"]["at"]): int(one["details"]["forward_bps"]) for one in events if one["kind"] == RATE}
+    events_read = (read(one["kind"], one["details"]) for one in events)
+    rates = {one.at: one.forward_bps for one in events_read if isinstance(one, ReservationRate) and one.at}
     return sorted(rates.items())
 
 

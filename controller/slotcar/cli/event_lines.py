@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from slotcar.cli.tables import Column
 from slotcar.cli.zones import in_readers_zone
-from slotcar_client.wire.events import PushArmed, PushRolledBack, PushSuperseded, PushVerified
+from slotcar_client.wire.events import (
+    Kind,
+    OfBoundary,
+    OfPush,
+    PushArmed,
+    PushRolledBack,
+    PushStarted,
+    PushSuperseded,
+    PushVerified,
+    read,
+)
 
 Event = Mapping[str, Any]
 COLUMNS = (Column("event"), Column("at"), Column("what"), Column("of", wraps=True), Column("details", wraps=True))
@@ -16,12 +27,12 @@ NARROW = (Column("event", leave_out=2), Column("at", leave_out=1), Column("what"
 #: A line names so many reservations.
 MOST_SHOWN = 10
 #: What a push ended with; the first that one of its devices has counts.
-_OUTCOMES = {PushRolledBack.kind: "rolled back", PushSuperseded.kind: "superseded", PushVerified.kind: "pushed"}
+_OUTCOMES: Mapping[type, str] = {PushRolledBack: "rolled back", PushSuperseded: "superseded", PushVerified: "pushed"}
 
 
 def cells(event: Event, *, long: bool = False) -> tuple[str, str, str, str, str]:
     """An event as a row; `long`: with its revision, and its time to the microsecond."""
-    details = event["details"]
+    details = event["details"]  # by their keys: a newer controller has kinds that have no class here
     named = f"{details.get('owner', '')}/{details.get('name', '')}".strip("/")
     devices = " ".join(details.get("devices") or ())
     of = event["device"] or named or (event["handle"] if details.get("message") else devices) or event["handle"] or ""
@@ -81,52 +92,53 @@ class PushLines:
 
     names_at: Callable[[str], str]
     _revision: str = ""
-    _of_push: list[Event] = field(default_factory=list)
+    _of_push: list[tuple[Event, OfPush | PushRolledBack]] = field(default_factory=list)
 
     def add(self, event: Event) -> list[str]:
         """The lines that can be said now: an event of a push waits for those of its other devices."""
-        details = event["details"]
-        revision = details.get("revision", "")
-        if not (event["kind"].startswith("push.") and revision) or details.get("message"):
-            return [*self.flush(), self._line(event)]
-        lines = [] if revision == self._revision else self.flush()
-        if revision != self._revision:
-            self._revision, self._of_push = revision, []
-        self._of_push.append(event)
+        says = read(event["kind"], event["details"])
+        if not isinstance(says, OfPush | PushRolledBack) or not says.revision or says.words:
+            return [*self.flush(), self._line(event, says)]
+        lines = [] if says.revision == self._revision else self.flush()
+        if says.revision != self._revision:
+            self._revision, self._of_push = says.revision, []
+        self._of_push.append((event, says))
         return lines
 
     def flush(self) -> list[str]:
         """The line of the push that waits; none while it has only begun."""
-        outcome = next((word for kind, word in _OUTCOMES.items() if self._of(kind)), None)
+        kinds = {type(says) for _, says in self._of_push}
+        outcome = next((words for kind, words in _OUTCOMES.items() if kind in kinds), None)
         if outcome is None:
             return []
-        last, concerning = self._of_push[-1], self._of_all()
+        (last, _), concerning = self._of_push[-1], self._of_all()
         self._of_push = []
         return ["  ".join((str(last["sequence"]), to_seconds(last["at"]), outcome, concerning))]
 
     def _of_all(self) -> str:
         """Boundary, reservations and devices of the push: what it changes at once comes before what it arms."""
-        devices = _each_once(one["device"] for one in self._of_push if one["device"])
-        reservations = [one["details"]["reservations"] for one in self._of_push if "reservations" in one["details"]]
+        devices = _each_once(event["device"] for event, _ in self._of_push if event["device"])
+        steps = [says for _, says in self._of_push]
+        started = [one for one in steps if isinstance(one, PushStarted | PushVerified | PushRolledBack)]
+        reservations = [one.reservations for one in started if one.reservations is not None]
         if reservations:
             changes = [one for one in reservations if one.keys() & {"starting", "changing", "ending"}]
             boundary = max((one["boundary"] for one in changes if "boundary" in one), default="")
             return _sentence(boundary, names_of(*(changes or reservations)), devices, repairs=not changes)
-        armed = self._of(PushArmed.kind)
-        boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
-        return self._concerning(boundary, devices)
+        at = next((one.at for one in steps if isinstance(one, PushArmed)), None)
+        first = steps[0]
+        if at is None and isinstance(first, PushStarted | PushVerified):
+            at = first.activate_at
+        return self._concerning(at, devices)
 
-    def _of(self, kind: str) -> list[Event]:
-        return [one for one in self._of_push if one["kind"] == kind]
-
-    def _line(self, event: Event) -> str:
+    def _line(self, event: Event, says: Kind | None) -> str:
         number, at, kind, of, words = cells(event)
-        details = event["details"]
-        if isinstance(details.get("at"), str) and details.get("devices"):
-            return "  ".join((number, at, kind, self._concerning(details["at"], details["devices"])))
+        if isinstance(says, OfBoundary) and says.at and says.devices:
+            return "  ".join((number, at, kind, self._concerning(says.at, says.devices)))
         return "  ".join(filter(None, (number, at, kind, of, words)))
 
-    def _concerning(self, boundary: str, devices: list[str]) -> str:
+    def _concerning(self, at: datetime | None, devices: Iterable[str]) -> str:
+        boundary = at.isoformat() if at else ""
         return _sentence(boundary, self.names_at(boundary) if boundary else "", devices)
 
 

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from slotcar_client.wire.events import (
+    BoundaryStaged,
+    PushArmed,
+    PushNotRolledBack,
+    PushRolledBack,
+    PushStarted,
+    PushSuperseded,
+    PushVerified,
+    read,
+)
 from slotcar_lab.chaos.judge import OUTSIDE_S, PARTIAL_S, Sample
 
 #: So far the instants of a router's kernel and those of the audit log may be apart.
 CLOCKS_S = 0.5
-OVER = frozenset({"push.verified", "push.rolled-back", "push.superseded", "push.not-rolled-back"})
+OVER = PushVerified | PushRolledBack | PushSuperseded | PushNotRolledBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +43,17 @@ def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
     spans: list[Span] = []
     begun: dict[tuple[str, str], float] = {}
     for event in events:
-        router, details, at_s = str(event.get("device")), event["details"], seconds(event["at"])
-        push = (router, str(details.get("revision")))
-        if event["kind"] == "push.started":
-            begun[push] = at_s
-        elif event["kind"] in OVER and push in begun:
-            spans.append(Span(router, begun.pop(push), at_s, f"push {push[1]}"))
-        elif event["kind"] == "push.armed":
-            first, last = seconds(details["at"]), seconds(details["until"])
-            spans.append(Span(router, first, last + OUTSIDE_S, f"armed by push {push[1]}"))
-        elif event["kind"] == "boundary.staged" and at_s <= (first := seconds(details["at"])):
-            why = f"armed for the boundary at {details['at']}"
-            spans += [Span(name, first, first + OUTSIDE_S, why) for name in details["devices"]]
+        router, says, at_s = str(event.get("device")), read(event["kind"], event["details"]), seconds(event["at"])
+        if isinstance(says, PushStarted):
+            begun[router, says.revision] = at_s
+        elif isinstance(says, OVER) and (router, says.revision) in begun:
+            spans.append(Span(router, begun.pop((router, says.revision)), at_s, f"push {says.revision}"))
+        elif isinstance(says, PushArmed) and says.at and says.until:
+            last_s = says.until.timestamp() + OUTSIDE_S
+            spans.append(Span(router, says.at.timestamp(), last_s, f"armed by push {says.revision}"))
+        elif isinstance(says, BoundaryStaged) and says.at and at_s <= (first_s := says.at.timestamp()):
+            why = f"armed for the boundary at {says.at.isoformat()}"
+            spans += [Span(name, first_s, first_s + OUTSIDE_S, why) for name in says.devices]
     spans += [Span(router, at_s, at_s + PARTIAL_S, f"push {name}") for (router, name), at_s in begun.items()]
     return spans
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from slotcar.admission.arithmetic import BURST_FLOOR_BYTES
+from slotcar_client.wire.events import ReservationRate, read
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.experiment import Findings
@@ -76,11 +77,13 @@ class Follower:
 
     def ask(self) -> None:
         """Takes in what is new."""
-        path = f"/v1/events?limit=1000&after={self._last_sequence}&kind=reservation.rate"
+        path = f"/v1/events?limit=1000&after={self._last_sequence}&kind={ReservationRate.kind}"
         for event in self.bench.controller.get(path)["items"]:
             self._last_sequence = event["sequence"]
-            at = datetime.fromisoformat(event["details"]["at"]).timestamp()
-            rate_bps = int(event["details"]["forward_bps"])
+            says = read(event["kind"], event["details"])
+            assert isinstance(says, ReservationRate)
+            assert says.at
+            at, rate_bps = says.at.timestamp(), says.forward_bps
             falls, self._rate_bps = rate_bps < self._rate_bps, rate_bps
             if falls:
                 self.notices_s.append(at - datetime.fromisoformat(event["at"]).timestamp())
