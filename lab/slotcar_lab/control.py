@@ -24,7 +24,8 @@ from slotcar_lab.topology import Topology
 
 STATE = "lab.json"
 AGENT = Path(__file__).resolve().parent / "agent" / "main.py"
-BOOT_TIMEOUT_S = 300.0
+#: As long as only a hang takes: beside much other work a boot took five minutes.
+BOOT_TIMEOUT_S = 900.0
 CLOCK_STEPS = 5
 Progress = Callable[[str], None]
 

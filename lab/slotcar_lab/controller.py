@@ -6,13 +6,12 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,13 +19,14 @@ from typing import Any
 
 import psutil
 
+from slotcar_lab import ports
 from slotcar_lab.clocks import MACHINE, Clock
 from slotcar_lab.errors import LabError
 from slotcar_lab.virtual.guest_time import GuestTime
 
 FIRST_PORT = 8470
 #: As long as only a hang takes.
-START_TIMEOUT_S = COMMAND_S = 300.0
+START_TIMEOUT_S = COMMAND_S = 900.0
 #: A push that goes on is finished or taken back first (SLOTCAR_STOP_TIMEOUT); as `TimeoutStopSec` of deploy/systemd.
 STOP_TIMEOUT_S = 120.0
 SLOTCAR = Path(sys.executable).with_name("slotcar")
@@ -206,16 +206,13 @@ def end_ledger(state_dir: Path) -> None:
             server.wait(10.0)
 
 
-def free_port(taken: Container[int] = ()) -> int:
-    """The usual one, or the next that is free and not `taken`."""
-    for port in range(FIRST_PORT, FIRST_PORT + 100):
-        if port in taken:
-            continue
-        with socket.socket() as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise LabError(f"no free TCP port on 127.0.0.1 from {FIRST_PORT} on")
+def free_port() -> int:
+    """The usual one, or the next that is free; no other lab's from now on, until this program ends.
+
+    Raises:
+        LabError: there is none.
+    """
+    port = next((port for port in range(FIRST_PORT, FIRST_PORT + 500) if ports.claim(port)), None)
+    if port is None:
+        raise LabError(f"no free TCP port on 127.0.0.1 from {FIRST_PORT} on")
+    return port

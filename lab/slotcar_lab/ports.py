@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import socket
 import zlib
 from collections.abc import Iterator
@@ -14,6 +16,9 @@ from slotcar_lab.topology import PORT_BASE_VARIABLE, Topology
 FIRST_PORT = 21_000
 #: Below the range from which Linux takes ports for outgoing connections (32768 on): those come and go.
 LAST_PORT = 31_000
+#: Of this program's ports, until it ends.
+_CLAIMS = contextlib.ExitStack()
+atexit.register(_CLAIMS.close)
 
 
 def of_routers(topology: Topology, state_dir: Path) -> dict[str, int]:
@@ -53,6 +58,24 @@ def _free_base(count: int) -> int:
     """The first round base with that many free ports after it."""
     bases = range(2_300, LAST_PORT, 100)
     return next((base for base in bases if all(_is_free(base + step) for step in range(1, count + 1))), bases[0])
+
+
+def claim(port: int) -> bool:
+    """Whether a port is free, and this program's from now on: what it starts there may take a while until it listens.
+
+    An abstract socket of its name belongs to one process, and to nobody once that has ended.
+    """
+    mark = socket.socket(socket.AF_UNIX)
+    try:
+        mark.bind(f"\0slotcar-lab-port-{port}")
+    except OSError:
+        mark.close()
+        return False
+    if not _is_free(port):
+        mark.close()
+        return False
+    _CLAIMS.enter_context(mark)
+    return True
 
 
 def _is_free(port: int) -> bool:

@@ -77,6 +77,7 @@ class Controllers:
     running: dict[str, Controller] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     _runs: dict[str, _Run] = field(default_factory=dict)
+    _ports: dict[str, int] = field(default_factory=dict)
     _started: int = 0
 
     @property
@@ -106,8 +107,8 @@ class Controllers:
             **self.timing.environment(),
         }
         environment = {key: value for key, value in environment.items() if value}
-        # Who was started a moment ago may not listen yet.
-        port = free_port({one.port for one in self.running.values()})
+        port = self._ports.get(name) or free_port()
+        self._ports[name] = port
         with (self.log_dir / f"controller-{name}.log").open("ab") as output:
             child = subprocess.Popen(
                 self.timing.serve(port),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from slotcar_lab import plan, ports
+from slotcar_lab import controller, plan, ports
 from slotcar_lab.errors import LabError
 from slotcar_lab.topology import PORT_BASE_VARIABLE, Topology, garnet
 
@@ -64,3 +66,11 @@ def test_on_a_shared_kernel_each_state_directory_has_its_own_namespaces(tmp_path
 def test_only_hosts_pace_what_they_send() -> None:
     assert " fq " in plan.script(garnet(), "anl-premium")
     assert " fq " not in plan.script(garnet(), "anl-edge")
+
+
+def test_a_controllers_port_is_no_other_labs_also_before_it_listens() -> None:
+    port = controller.free_port()
+    told = [sys.executable, "-c", "from slotcar_lab.controller import free_port; print(free_port())"]
+    other = subprocess.run(told, capture_output=True, text=True, check=True).stdout
+    assert int(other) != port
+    assert controller.free_port() != port
