@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from slotcar_client.client import AsyncSlotcar, Slotcar, connect, connect_async
     from slotcar_client.contexts import NoContext
-    from slotcar_client.errors import (
+    from slotcar_client.transport import Retries
+    from slotcar_client.wire.errors import (
         Conflict,
         NoAnswer,
         NotAllowed,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Unavailable,
         Wrong,
     )
-    from slotcar_client.transport import Retries
 
 __all__ = [
     "AsyncSlotcar",
@@ -52,4 +52,4 @@ def __getattr__(name: str) -> Any:
     """Imports a name once it is asked for: `slotcar_client.wire` does without httpx, which takes long to import."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'wire.errors')}"), name)

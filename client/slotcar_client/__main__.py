@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from slotcar_client.client import Verb, Verbs, connect
-from slotcar_client.errors import Refused, SlotcarError
+from slotcar_client.wire.errors import Refused, SlotcarError
 
 VERBS = {name: one for name, one in vars(Verbs).items() if isinstance(one, Verb)}
 

@@ -14,10 +14,10 @@ import httpx
 
 from slotcar_client import calls
 from slotcar_client.contexts import NoContext, Place, chosen_place
-from slotcar_client.errors import NoAnswer, Unavailable
 from slotcar_client.transport import Answer, Conversation, Lost, Request, Retries, steps_of
 from slotcar_client.watching import SILENCE_S, STREAM, Watching, wanted
 from slotcar_client.wire.documents import Event
+from slotcar_client.wire.errors import NoAnswer, Unavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from typing import Any
 
 from slotcar_client.calls import LIVE
 from slotcar_client.client import Slotcar
-from slotcar_client.errors import Conflict, Problem, Refused, SlotcarError
 from slotcar_client.wire.documents import Entry
+from slotcar_client.wire.errors import Conflict, Problem, Refused, SlotcarError
 
 Request = Mapping[str, Any]
 #: How long a part is held while the others are asked for.

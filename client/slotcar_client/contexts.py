@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from slotcar_client.errors import SlotcarError
 from slotcar_client.private_files import locked_for_change, replace_private_file
+from slotcar_client.wire.errors import SlotcarError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 LARGEST_BYTES = 100_000

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from slotcar_client.errors import NoAnswer, Problem, SlotcarError, Wrong, problem_of
+from slotcar_client.wire.errors import NoAnswer, Problem, SlotcarError, Wrong, problem_of
 
 T = TypeVar("T")
 #: Gateways that answer so may have passed the request on.

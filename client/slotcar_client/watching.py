@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from slotcar_client.calls import events
-from slotcar_client.errors import problem_of
 from slotcar_client.transport import Conversation
 from slotcar_client.wire.documents import Event
+from slotcar_client.wire.errors import problem_of
 
 STREAM = "/v1/events/stream"
 #: A stream says something at least every 15 s; one that says nothing for so long is behind a proxy that keeps it.

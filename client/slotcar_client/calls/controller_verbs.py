@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from slotcar_client.calls.requests import send_json
-from slotcar_client.errors import Problem
 from slotcar_client.transport import Conversation, Request
 from slotcar_client.wire import documents
+from slotcar_client.wire.errors import Problem
 
 
 def controller() -> Conversation[documents.Controller]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from slotcar_client.errors import Wrong
 from slotcar_client.transport import Conversation, Request
+from slotcar_client.wire.errors import Wrong
 
 Time = str | datetime
 Json = Mapping[str, Any]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from slotcar_client.calls.requests import Json, Time, if_match, pages, send_json, time_text, without_unset
-from slotcar_client.errors import Conflict, NotFound, StaleVersion
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents
+from slotcar_client.wire.errors import Conflict, NotFound, StaleVersion
 
 #: The states in which a reservation takes a place.
 LIVE = ("held", "awaiting-approval", "committed")

@@ -20,9 +20,10 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from slotcar.api.problems import MEDIA_TYPE, PREFIX, title_of
+from slotcar.api.problems import MEDIA_TYPE, title_of
 from slotcar.base.logs import RepeatLimit
 from slotcar.base.settings import Settings
+from slotcar_client.wire.errors import PREFIX
 
 log = structlog.get_logger("slotcar.api")
 #: How often the timer looks.

@@ -29,9 +29,9 @@ from slotcar.platforms.model import Unrenderable
 from slotcar.views.capacity import NoSuchResource
 from slotcar.views.devices import NoSuchDevice
 from slotcar.views.documents import refusal_document
+from slotcar_client.wire.errors import PREFIX
 
 MEDIA_TYPE = "application/problem+json"
-PREFIX = "urn:slotcar:problem:"
 #: Error -> status, type, title; the first that fits.
 _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidInput, 422, "invalid-input", "The request is wrong"),

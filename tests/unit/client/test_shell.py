@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slotcar_client.__main__ import VERBS, given_to, main
-from slotcar_client.errors import SlotcarError
+from slotcar_client.wire.errors import SlotcarError
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slotcar_client import calls
-from slotcar_client.errors import NoAnswer, SlotcarError, Unavailable, Wrong
 from slotcar_client.transport import Answer, Lost, Pause, Request, Retries, steps_of
+from slotcar_client.wire.errors import NoAnswer, SlotcarError, Unavailable, Wrong
 
 RETRIES = Retries(attempts=4, first_s=1.0, longest_s=5.0, chance=lambda: 0.0)
 ANYBODY = Answer(200, {"name": "cms"})
