@@ -1,8 +1,10 @@
-"""How the suite is spread over processes (`make test` uses three): a file stays together, and so do the files of a lab.
+"""How the suite is spread over processes (`make test` uses three): a file stays together, and so do the files of a lab and
+those that share a browser.
 
-The labs come first: they take longest. Most files of `tests/lab` share one lab in their order; those that bring a lab of
-their own up, or need no router, are the work of a second process in `make test`. In a run of slow cases one process has all
-of them: of two emulated machines at a time neither shows what the papers' experiments need.
+The labs come first: they take longest. Most files of `tests/lab` share one lab in their order; in `make test` those that
+bring a lab of their own up, or need no router, are the work of a second process, and the tutorial, which waits for minutes
+of real time, that of a third. In a run of slow cases one process has all of them: of two emulated machines at a time
+neither shows what the papers' experiments need.
 
 Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
 how to meet a failure again; one that was met so becomes an `@example` of its test.
@@ -25,17 +27,19 @@ from tests.support import inventories, prefork
 from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 
-LAB = "tests/lab/"
+LAB, BROWSER = "tests/lab/", "tests/browser/"
 #: The marker expression of `make test`.
 SHORT = "not slow"
-#: Of the lab's files, those for the second process.
-LABS_OF_THEIR_OWN = (
-    "test_chaos_faults",
-    "test_hosts_systemd",
-    "test_tutorial",
-    "test_virtual_time",
-    "test_virtual_traffic",
-)
+#: Of the lab's files, those that `make test` gives to other processes. Those in virtual time share one lab.
+BESIDE_THE_LAB = {
+    "test_tutorial": "tutorial",
+    "test_chaos_faults": "own",
+    "test_hosts_systemd": "own",
+    "test_virtual_controller": "own",
+    "test_virtual_programs": "own",
+    "test_virtual_time": "own",
+    "test_virtual_traffic": "own",
+}
 RUN = pytest.StashKey[Run]()
 
 hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)
@@ -45,14 +49,19 @@ inventories.keep_answers()
 
 
 class ByFile(LoadScopeScheduling):
-    """As xdist's loadfile, but that the lab's files count as one, or as two where only short cases are run."""
+    """As xdist's loadfile, but that the browser's files count as one, and the lab's as one, or as three where only short
+    cases are run.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
+        if file.startswith(BROWSER):
+            return BROWSER
         if not file.startswith(LAB):
             return file
-        two = self.config.option.markexpr == SHORT
-        return f"{LAB}own" if two and file.removeprefix(LAB).removesuffix(".py") in LABS_OF_THEIR_OWN else LAB
+        if self.config.option.markexpr != SHORT:
+            return LAB
+        return LAB + BESIDE_THE_LAB.get(file.removeprefix(LAB).removesuffix(".py"), "")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -83,7 +92,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     _require_short_cases(items)
     yield
-    items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+    items.sort(key=lambda item: (not item.nodeid.startswith(LAB), not item.nodeid.startswith(f"{LAB}test_tutorial")))
 
 
 def _require_short_cases(items: list[pytest.Item]) -> None:

@@ -23,9 +23,11 @@ _RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practic
 PATIENCE_MS = 60_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Of one file: Playwright keeps an event loop in this thread, beside which no other test can run one."""
+    """Of this folder, whose files one process runs one after the other: Playwright keeps an event loop in this thread,
+    beside which no other test can run one.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements)")
     try:
         requirements.ensure_for("the tests in a browser", control.quiet)

@@ -4,6 +4,7 @@ that left its routers byte for byte as they were.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -50,6 +51,8 @@ def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
     port = free_port()
     environment = building.bare_environment(folder) | {
         "SLOTCAR_LISTEN_PORT": str(port), PORT_BASE_VARIABLE: str(free_base()), "TERM": "dumb",
+        # The packages and the kernel that were fetched once; and most modules of the packages are never imported.
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"), "PIP_NO_COMPILE": "1",
     }  # fmt: skip
     with (folder / "shown").open("w") as shown:
         done = subprocess.run(

@@ -40,6 +40,7 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: 
     wait_policed(lab)
     controller.slotcar("cancel", "drift/seen", "--yes")
     wait_not_policed(lab)
+    controllers.stop()  # no other case wants one that reads the routers so often
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
-"""The repository's own inventories, each read by Ansible once in a run of the tests, and not for each command.
+"""The repository's inventories and those of the golden cases, each read by Ansible once in a run of the tests, and not for
+each command.
 
 Ansible takes half a second of the processor to read one, and the tests have several hundred commands read the same few.
 What it answered is kept in the run's folder for temporary files, by everything that the answer depends on. An inventory
@@ -20,7 +21,9 @@ from slotcar.network import reading
 from tests.support.leftovers import INVENTORIES as FOLDER
 from tests.support.leftovers import MARK
 
-OWN = Path(__file__).resolve().parents[2] / "inventories"
+ROOT = Path(__file__).resolve().parents[2]
+OWN = ROOT / "inventories"
+GOLDEN = ROOT / "tests" / "golden" / "render" / "inventories"
 #: Stands for the state folder, of which each test has its own, in what is kept.
 STATE = "SLOTCAR_STATE_DIR"
 _read_by_ansible = reading._run
@@ -49,7 +52,8 @@ def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[st
 
 def _is_own(inventory: Path) -> bool:
     """Not NetBox's: what another program answers is no file."""
-    return inventory.is_relative_to(OWN) and inventory.is_dir() and inventory != OWN / "netbox"
+    here = inventory.absolute()
+    return here.is_dir() and (here.is_relative_to(GOLDEN) or (here.is_relative_to(OWN) and here != OWN / "netbox"))
 
 
 def _key(inventory: Path) -> str:
@@ -62,7 +66,7 @@ def _key(inventory: Path) -> str:
             digest.update(repr((str(file), file.read_bytes())).encode())
     variables = sorted((name, value) for name, value in os.environ.items() if name.startswith("ANSIBLE_"))
     variables.append((STATE, str(bool(os.environ.get(STATE)))))
-    digest.update(repr((variables, (OWN.parent / "ansible.cfg").read_bytes())).encode())
+    digest.update(repr((variables, (ROOT / "ansible.cfg").read_bytes())).encode())
     return digest.hexdigest()
 
 

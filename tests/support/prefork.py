@@ -1,18 +1,22 @@
-"""`slotcar` in processes that begin with its modules loaded: two of the three seconds of a command are imports.
+"""Slotcar's programs in processes that begin with its modules loaded: two of the three seconds of a command are imports.
 
     python -m tests.support.prefork SOCKET
 
-A server that has imported what the commands import forks one process for each request on its Unix socket. That process is
-given a command line, an environment, a folder and its two output streams, and calls `slotcar.cli.main` as the installed
-script does. The server ends when its standard input ends: with the tests.
+A server that has imported all of `slotcar` forks one process for each request on its Unix socket. That process is given a
+program, a command line, an environment, a folder and its open files, and calls the program as its own start does: that of
+`slotcar`, or that of the process that makes plans. The server ends when its standard input ends: with the tests.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import socket
@@ -20,32 +24,61 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
+import slotcar
 from tests.support import inventories
 from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 _REQUEST_BYTES = 1_000_000
+#: Of one request: the two output streams, and one more.
+_MOST_FILES = 3
+#: Numbers from here on are none that a process is given.
+_ABOVE_GIVEN = 64
+
+
+def _cli(_argv: list[str]) -> None:
+    from slotcar.cli import main
+
+    main()
+
+
+def _plan_process(argv: list[str]) -> None:
+    from slotcar.api import plan_process
+
+    os.setsid()
+    plan_process.main(int(argv[0]))
+
+
+_PROGRAMS: dict[str, Callable[[list[str]], None]] = {"slotcar": _cli, "slotcar.api.plan_process": _plan_process}
 
 
 class Command:
-    """A `slotcar` that runs: what `subprocess.Popen` has of it."""
+    """A `slotcar`, or another program of `_PROGRAMS`, that runs: what `subprocess.Popen` has of it.
+
+    Args:
+        more: what it has open beside its standard streams, from 3 on.
+    """
 
     def __init__(
         self,
         argv: list[str],
         environment: dict[str, str],
-        stdout: IO[bytes],
-        stderr: IO[bytes],
+        stdout: IO[bytes] | int,
+        stderr: IO[bytes] | int,
         cwd: Path | None = None,
+        program: str = "slotcar",
+        more: Sequence[int] = (),
     ) -> None:
         self.returncode: int | None = None
-        request = json.dumps({"argv": argv, "environment": environment, "cwd": str(cwd or Path.cwd())}).encode()
+        asked = {"program": program, "argv": argv, "environment": environment, "cwd": str(cwd or Path.cwd())}
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._server.connect(_started())
-        socket.send_fds(self._server, [request], [stdout.fileno(), stderr.fileno()])
+        files = [one if isinstance(one, int) else one.fileno() for one in (stdout, stderr, *more)]
+        socket.send_fds(self._server, [json.dumps(asked).encode()], files)
         self.pid = int(self._server.recv(64))
 
     def poll(self) -> int | None:
@@ -100,6 +133,17 @@ def run(
     return subprocess.CompletedProcess(argv, code, *texts)
 
 
+def fork_plan_processes() -> None:
+    """From now on the APIs of this process have their plans made in processes that begin with the modules loaded."""
+    from slotcar.api import plan_workers
+
+    plan_workers.start_process = _start_plan_process
+
+
+def _start_plan_process(descriptor: int) -> Command:
+    return Command(["3"], dict(os.environ), 1, 2, program="slotcar.api.plan_process", more=[descriptor])
+
+
 _lock = threading.Lock()
 _server: subprocess.Popen[bytes] | None = None
 _folder: tempfile.TemporaryDirectory[str] | None = None
@@ -130,11 +174,9 @@ def stop() -> None:
 
 
 def serve(path: str) -> None:
-    import ansible_runner
-    import uvicorn
-
-    del ansible_runner, uvicorn
+    _import_all()
     inventories.keep_answers()
+    gc.freeze()  # so that no process that is forked copies what its collector only looks at
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that hand on a status are not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)
@@ -153,10 +195,19 @@ def serve(path: str) -> None:
             peer.close()
 
 
+def _import_all() -> None:
+    """All of `slotcar`, and the packages that its commands import when they run."""
+    for module in pkgutil.walk_packages(slotcar.__path__, "slotcar."):
+        if ".migrations." not in module.name:  # alembic runs these
+            importlib.import_module(module.name)
+    for name in ("ansible_runner", "uvicorn"):
+        importlib.import_module(name)
+
+
 def _hand_on(peer: socket.socket) -> None:
     """Starts the process of a request, tells its number, and when it has ended its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    text, ends, _, _ = socket.recv_fds(peer, _REQUEST_BYTES, 2)
+    text, ends, _, _ = socket.recv_fds(peer, _REQUEST_BYTES, _MOST_FILES)
     pid = os.fork()
     if pid == 0:
         peer.close()
@@ -175,19 +226,20 @@ def _become(request: dict[str, object], ends: list[int]) -> None:
     code = 1
     try:
         nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, end in enumerate((nothing, *ends)):
+        given = [fcntl.fcntl(end, fcntl.F_DUPFD, _ABOVE_GIVEN) for end in (nothing, *ends)]
+        for number, end in enumerate(given):
             os.dup2(end, number)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.closerange(len(given), os.sysconf("SC_OPEN_MAX"))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(str(request["cwd"]))
         os.environ.clear()
         os.environ.update(request["environment"])  # type: ignore[call-overload]
         tempfile.tempdir = None
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
-        sys.argv = ["slotcar", *request["argv"]]  # type: ignore[misc]
-        from slotcar.cli import main
-
-        main()
+        argv: list[str] = request["argv"]  # type: ignore[assignment]
+        program = str(request["program"])
+        sys.argv = [program, *argv]
+        _PROGRAMS[program](argv)
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from multiprocessing import Pipe
+from typing import Protocol
 
 import anyio
 import structlog
@@ -34,17 +35,29 @@ class _WorkerLost(Exception):
     """The process ended without an answer."""
 
 
+class Process(Protocol):
+    """What is asked of one that was started."""
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> int: ...
+
+
+def start_process(descriptor: int) -> Process:
+    """The process that makes plans; it speaks over the socket of this number."""
+    return subprocess.Popen(  # noqa: S603 - this program's own module
+        [sys.executable, "-P", "-m", "slotcar.api.plan_process", str(descriptor)],
+        pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
 class _Worker:
     """One process, from its start until it is ended. Used by one thread at a time."""
 
     def __init__(self, workplace: Workplace) -> None:
         self._pipe, theirs = Pipe()
         with theirs:
-            number = theirs.fileno()
-            self._process = subprocess.Popen(  # noqa: S603 - this program's own module
-                [sys.executable, "-P", "-m", "slotcar.api.plan_process", str(number)],
-                pass_fds=[number], stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
+            self._process = start_process(theirs.fileno())
         try:
             self._pipe.send(workplace)
             if not self._pipe.poll(START_S):

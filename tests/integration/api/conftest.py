@@ -31,6 +31,7 @@ from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger, open_ledger
 from slotcar.watching.model import WatchStatus
+from tests.support import prefork
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
 from tests.support.ports import free_port
@@ -44,6 +45,7 @@ Body = dict[str, Any]
 Serve = Callable[..., httpx.Client]
 #: A client with a token of this name, role and owner.
 As = Callable[..., httpx.Client]
+prefork.fork_plan_processes()
 
 
 @pytest.fixture(scope="session")
