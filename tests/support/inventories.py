@@ -23,7 +23,7 @@ from tests.support.leftovers import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / "inventories"
-GOLDEN = ROOT / "tests" / "golden" / "render" / "inventories"
+GOLDEN = ROOT / "tests" / "golden" / "render"
 #: Stands for the state folder, of which each test has its own, in what is kept.
 STATE = "SLOTCAR_STATE_DIR"
 _read_by_ansible = reading._run
