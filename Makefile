@@ -35,7 +35,9 @@ demo: setup
 demo-down: setup
 	@$(PYTHON_BIN) -m slotcar_lab.demo --down
 
+# Compiled once in a new checkout, and not by each of the run's processes at the same time.
 test: setup-dev
+	@$(PYTHON_BIN) -m compileall -q -j 0 controller client mover lab plugins benchmarks
 	@$(PYTHON_BIN) -m slotcar_lab requirements --install
 	@$(PYTHON_BIN) -m pytest $(SPREAD) $(PYTEST_ARGS)
 

@@ -52,7 +52,7 @@ def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
     environment = building.bare_environment(folder) | {
         "SLOTCAR_LISTEN_PORT": str(port), PORT_BASE_VARIABLE: str(free_base()), "TERM": "dumb",
         # The packages and the kernel that were fetched once; and most modules of the packages are never imported.
-        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"), "PIP_NO_COMPILE": "1",
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"), "PIP_COMPILE": "0",
     }  # fmt: skip
     with (folder / "shown").open("w") as shown:
         done = subprocess.run(

@@ -74,11 +74,11 @@ class Command:
         more: Sequence[int] = (),
     ) -> None:
         self.returncode: int | None = None
-        asked = {"program": program, "argv": argv, "environment": environment, "cwd": str(cwd or Path.cwd())}
+        request = {"program": program, "argv": argv, "environment": environment, "cwd": str(cwd or Path.cwd())}
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._server.connect(_started())
         files = [one if isinstance(one, int) else one.fileno() for one in (stdout, stderr, *more)]
-        socket.send_fds(self._server, [json.dumps(asked).encode()], files)
+        socket.send_fds(self._server, [json.dumps(request).encode()], files)
         self.pid = int(self._server.recv(64))
 
     def poll(self) -> int | None:
@@ -234,6 +234,7 @@ def _become(request: dict[str, object], ends: list[int]) -> None:
         os.chdir(str(request["cwd"]))
         os.environ.clear()
         os.environ.update(request["environment"])  # type: ignore[call-overload]
+        sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         tempfile.tempdir = None
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
         argv: list[str] = request["argv"]  # type: ignore[assignment]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.controllers import SLOTCAR, Controller
+from tests.support.controllers import Controller, slotcar
 from tests.support.patience import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -32,17 +32,7 @@ class World:
     environment: dict[str, str]
 
     def slotcar(self, *arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [str(SLOTCAR), *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout if code == 0 else done.stdout + done.stderr
+        return slotcar(*arguments, environment=self.environment, code=code)
 
     def seats(self) -> dict[str, Any]:
         """What the manager wrote at lic1, by handle."""
