@@ -152,6 +152,7 @@ def run_experiment(
     scale: Annotated[
         str, typer.Option("--scale", help="Part of the papers' rates, such as 1/32; 1 is the papers' own.")
     ] = "1/8",
+    guests: Annotated[int, typer.Option("--guests", min=1, help="Labs side by side, in virtual time.")] = 2,
 ) -> None:
     """Repeat experiments of the papers, each on a lab of its own, and write a report of them."""
     # Here: the lab's other verbs need neither the controller nor what draws plots.
@@ -163,7 +164,7 @@ def run_experiment(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--scale") from error
     chosen = [] if names == ["all"] else names
-    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke, real_time=real_time, part=part))
+    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke, real_time=real_time, part=part, guests=guests))
 
 
 @app.command(name="requirements")

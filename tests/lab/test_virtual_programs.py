@@ -60,8 +60,8 @@ def test_steps_are_on_time_beside_other_work_and_ask_this_machine_nothing(virtua
         for number in range(STEPS):
             lab.clock.wait_until(first + number * PERIOD_S + 2.0)
             lags.append(lags_cs(lab, [ROUTER])[ROUTER])
-        asked = lab.check(MACHINE, ["sed", "-n", "/9p_client_req/p", f"{TRACING}/trace"])
+        questions = lab.check(MACHINE, ["sed", "-n", "/9p_client_req/p", f"{TRACING}/trace"])
     assert f"limit {STEPS}000b" in lab.check(ROUTER, ["tc", "qdisc", "show", "dev", INTERFACE])
     lab.check(ROUTER, ["tc", "qdisc", "del", "dev", INTERFACE, "root"])
     assert max(lags) <= STEP_CS, lags
-    assert asked == ""
+    assert questions == ""

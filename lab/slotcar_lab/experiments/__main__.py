@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from slotcar_lab.experiments.running import GUESTS, main_of
 from slotcar_lab.experiments.running import REPORT as FOLDER
-from slotcar_lab.experiments.running import main_of
 from slotcar_lab.experiments.scale import REPORT, part_of
 
 
@@ -30,12 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="PART",
         help=f"of the papers' rates, such as 1/32; 1 is the papers' own ({REPORT})",
     )
+    parser.add_argument("--guests", type=int, default=GUESTS, help=f"labs side by side, in virtual time ({GUESTS})")
     options = parser.parse_args(arguments)
+    if options.guests < 1:
+        parser.error("--guests: at least 1")
     try:
         part = part_of(options.scale)
     except ValueError as error:
         parser.error(f"--scale: {error}")
-    return main_of(options.names, options.out, smoke=options.smoke, real_time=options.real_time, part=part)
+    return main_of(
+        options.names, options.out, smoke=options.smoke, real_time=options.real_time, part=part, guests=options.guests
+    )
 
 
 if __name__ == "__main__":

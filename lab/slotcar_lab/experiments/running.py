@@ -1,15 +1,18 @@
-"""Runs experiments one after another, tells their rows, and has the report written."""
+"""Runs experiments, in several guests side by side, tells their rows, and has the report written."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from fractions import Fraction
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 from rich.console import Console
@@ -27,6 +30,10 @@ from slotcar_lab.topology import PORT_BASE_VARIABLE
 
 #: Beside the ports of `slotcar lab up`, so that a lab which is up stays out of it.
 PORT_BASE = "2260"
+#: More than a lab has routers.
+PORTS_OF_A_GUEST = 20
+#: Side by side: each waits for its controller and its plays most of the time.
+GUESTS = 2
 STYLES = {
     Verdict.AS_THE_PAPER: "green",
     Verdict.AS_PROMISED: "cyan",
@@ -54,6 +61,12 @@ class Ran:
         """Those of them that are still to be run."""
         return [one for one in experiments if one.name not in self.results and one.name not in self.failures]
 
+    def in_order(self, experiments: Sequence[Experiment]) -> Ran:
+        return Ran(
+            {one.name: self.results[one.name] for one in experiments if one.name in self.results},
+            {one.name: self.failures[one.name] for one in experiments if one.name in self.failures},
+        )
+
 
 def run(
     names: Sequence[str],
@@ -62,12 +75,14 @@ def run(
     smoke: bool = False,
     real_time: bool = False,
     part: Fraction = scale.REPORT,
+    tell: Callable[[Result], None] | None = None,
 ) -> Ran:
     """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
 
     Args:
         real_time: to watch, not to measure: by this machine's clock, and not in a guest in virtual time (ADR 56).
         part: of the papers' rates, where an experiment shows at that what it is to.
+        tell: called with each result when it is there.
 
     Raises:
         LabError: a name is unknown.
@@ -76,35 +91,85 @@ def run(
     os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
     ran = Ran()
     while left := ran.of(chosen):
-        inventory, at = left[0].inventory.resolve(), left[0].scale_at(part)
-        together = [
-            one for one in left if one.measure and one.inventory.resolve() == inventory and one.scale_at(part) == at
-        ]
-        if left[0].simulate:
-            together = left[:1]
+        together = _of_one_lab(left, part)
         try:
             if left[0].simulate:
-                _without_a_lab(left[0], ran, say, smoke=smoke)
+                _without_a_lab(left[0], ran, say, tell or show, smoke=smoke)
             else:
-                _together(together, ran, say, at, smoke=smoke, real_time=real_time)
+                _together(together, ran, say, tell or show, left[0].scale_at(part), smoke=smoke, real_time=real_time)
         # What an experiment makes of its own figures must not cost the others theirs.
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
             for failed in ran.of(together)[:1]:
                 ran.failures[failed.name] = str(error)
                 say(f"{failed.name} could not be run: {error}")
-    ordered = {one.name: ran.results[one.name] for one in chosen if one.name in ran.results}
-    return Ran(ordered, ran.failures)
+    return ran.in_order(chosen)
 
 
-def _without_a_lab(experiment: Experiment, ran: Ran, say: Callable[[str], None], *, smoke: bool) -> None:
+def run_side_by_side(names: Sequence[str], guests: int, *, smoke: bool = False, part: Fraction = scale.REPORT) -> Ran:
+    """As `run`, in virtual time, but what shares no lab runs in `guests` processes, each with a lab at a time.
+
+    A guest in virtual time gives the same figures, whatever else this machine does.
+    """
+    began = time.monotonic()
+    chosen = left = [find(name) for name in names or NAMES]
+    ran, context = Ran(), multiprocessing.get_context("spawn")
+    places: SimpleQueue[int] = context.SimpleQueue()
+    base = int(os.environ.get(PORT_BASE_VARIABLE) or PORT_BASE)
+    for number in range(guests):
+        places.put(base + number * PORTS_OF_A_GUEST)
+    with ProcessPoolExecutor(guests, mp_context=context, initializer=_take_ports, initargs=(places,)) as pool:
+        tasks = []
+        while left:
+            together = _of_one_lab(left, part)
+            left = [one for one in left if one not in together]
+            tasks.append(pool.submit(_run_one_lab, [one.name for one in together], began, smoke, part))
+        for task in as_completed(tasks):
+            done = task.result()
+            ran.results |= done.results
+            ran.failures |= done.failures
+            for result in done.results.values():
+                show(result)
+    return ran.in_order(chosen)
+
+
+def _take_ports(places: SimpleQueue[int]) -> None:
+    os.environ[PORT_BASE_VARIABLE] = str(places.get())
+
+
+def _run_one_lab(names: Sequence[str], since_s: float, smoke: bool, part: Fraction) -> Ran:
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - since_s:6.1f} s  {names[0]}: {text}", flush=True)
+
+    return run(names, say, smoke=smoke, part=part, tell=lambda result: None)
+
+
+def _of_one_lab(left: Sequence[Experiment], part: Fraction) -> list[Experiment]:
+    """The first, and those that may share its lab."""
+    first = left[0]
+    if first.simulate:
+        return [first]
+    inventory, at = first.inventory.resolve(), first.scale_at(part)
+    return [one for one in left if one.measure and one.inventory.resolve() == inventory and one.scale_at(part) == at]
+
+
+def _without_a_lab(
+    experiment: Experiment, ran: Ran, say: Callable[[str], None], tell: Callable[[Result], None], *, smoke: bool
+) -> None:
     say(f"{experiment.name}: {experiment.title}")
     ran.results[experiment.name] = experiment.imagine(say, smoke=smoke)
-    show(ran.results[experiment.name])
+    tell(ran.results[experiment.name])
 
 
 def _together(
-    those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], at: Scale, *, smoke: bool, real_time: bool
+    those: Sequence[Experiment],
+    ran: Ran,
+    say: Callable[[str], None],
+    tell: Callable[[Result], None],
+    at: Scale,
+    *,
+    smoke: bool,
+    real_time: bool,
 ) -> None:
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
@@ -114,7 +179,7 @@ def _together(
         for experiment in those:
             say(f"{experiment.name}: {experiment.title}")
             ran.results[experiment.name] = experiment.run(ready)
-            show(ran.results[experiment.name])
+            tell(ran.results[experiment.name])
             if ready.inventory != those[0].inventory:
                 return
             if experiment is not those[-1]:
@@ -122,9 +187,19 @@ def _together(
 
 
 def main_of(
-    names: Sequence[str], out: Path, *, smoke: bool = False, real_time: bool = False, part: Fraction = scale.REPORT
+    names: Sequence[str],
+    out: Path,
+    *,
+    smoke: bool = False,
+    real_time: bool = False,
+    part: Fraction = scale.REPORT,
+    guests: int = GUESTS,
 ) -> int:
-    """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not."""
+    """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not.
+
+    Args:
+        guests: so many labs side by side; in real time it is one.
+    """
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -132,7 +207,10 @@ def main_of(
 
     try:
         report.reserve(out)
-        ran = run(names, say, smoke=smoke, real_time=real_time, part=part)
+        if real_time or guests == 1:
+            ran = run(names, say, smoke=smoke, real_time=real_time, part=part)
+        else:
+            ran = run_side_by_side(names, guests, smoke=smoke, part=part)
         report.write(tuple(ran.results.values()), out, setting.here(part, real_time=real_time))
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)

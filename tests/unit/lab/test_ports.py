@@ -70,7 +70,7 @@ def test_only_hosts_pace_what_they_send() -> None:
 
 def test_a_controllers_port_is_no_other_labs_also_before_it_listens() -> None:
     port = controller.free_port()
-    told = [sys.executable, "-c", "from slotcar_lab.controller import free_port; print(free_port())"]
-    other = subprocess.run(told, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-c", "from slotcar_lab.controller import free_port; print(free_port())"]
+    other = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert int(other) != port
     assert controller.free_port() != port

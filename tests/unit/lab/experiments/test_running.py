@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from slotcar_lab.experiments import catalogue, running
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result
 from slotcar_lab.experiments.scale import Scale
+from slotcar_lab.topology import PORT_BASE_VARIABLE
 
 RESULT = Result("", "", "", "", (), (), {}, datetime(2027, 3, 1, tzinfo=UTC), 1.0, "")
 
@@ -110,3 +112,21 @@ def test_a_lab_that_was_given_another_inventory_is_not_used_again(labs: Labs, mo
 
 def test_all_are_run_unless_some_are_named(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(ran(monkeypatch, []).results) == list(catalogue.NAMES)
+
+
+def test_what_shares_no_lab_may_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a lab, in two processes, and in the order in which they were named."""
+    monkeypatch.delenv(PORT_BASE_VARIABLE, raising=False)
+    monkeypatch.setattr(running, "_run_one_lab", _only_told)
+    monkeypatch.setattr(running, "show", lambda result: None)
+    used = running.run_side_by_side(["emerge-1", "qbss-1", "emerge-3", "nict-share"], 2)
+    assert list(used.results) == ["emerge-1", "qbss-1", "emerge-3", "nict-share"]
+    titles = {name: result.title for name, result in used.results.items()}
+    assert titles["emerge-1"] == titles["emerge-3"] == "emerge-1 emerge-3"
+    assert titles["nict-share"] == "nict-share"
+    assert {result.source for result in used.results.values()} <= {"2260", "2280"}
+
+
+def _only_told(names: list[str], since_s: float, smoke: bool, part: object) -> running.Ran:
+    port_base = os.environ[PORT_BASE_VARIABLE]
+    return running.Ran({name: replace(RESULT, name=name, title=" ".join(names), source=port_base) for name in names})
