@@ -13,9 +13,11 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 
 from slotcar_client import calls
+from slotcar_client.calls.requests import send
 from slotcar_client.contexts import NoContext, Place, chosen_place
 from slotcar_client.transport import Answer, Conversation, Lost, Request, Retries, steps_of
 from slotcar_client.watching import SILENCE_S, STREAM, Watching, wanted
+from slotcar_client.wire import verbs
 from slotcar_client.wire.documents import Event
 from slotcar_client.wire.errors import NoAnswer, Unavailable
 
@@ -143,6 +145,10 @@ class Slotcar(Verbs):
     def close(self) -> None:
         self._http.close()
 
+    def send(self, verb: verbs.Verb[T]) -> T:
+        """The document that answers a verb (`slotcar_client.wire.verbs`)."""
+        return self.perform(send(verb))
+
     def perform(self, conversation: Conversation[T]) -> T:
         """The value of a conversation, of which each verb is one."""
         steps = steps_of(conversation, self._retries)
@@ -223,6 +229,10 @@ class AsyncSlotcar(Verbs):
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    async def send(self, verb: verbs.Verb[T]) -> T:
+        """As `Slotcar.send`."""
+        return await self.perform(send(verb))
 
     async def perform(self, conversation: Conversation[T]) -> T:
         """The value of a conversation, of which each verb is one."""

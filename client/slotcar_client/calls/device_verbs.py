@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from slotcar_client.calls.requests import Time, items, pages, send_json, time_text
+from slotcar_client.calls.requests import Time, items, pages, send, send_json, time_text
 from slotcar_client.transport import Conversation
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 #: Of one page; the API gives no more.
 REVISIONS_PAGE = 100
@@ -35,8 +35,7 @@ def holds() -> Conversation[list[documents.Hold]]:
 
 def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[documents.Hold]:
     """Has a router left alone as it is, until `until` or its release; for operators."""
-    body = {"reason": reason, "until": time_text(until)}
-    return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/hold", body=body))
+    return (yield from send(verbs.Hold(device, reason, time_text(until))))
 
 
 def release(device: str) -> Conversation[documents.Hold]:

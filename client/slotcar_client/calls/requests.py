@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 from slotcar_client.transport import Conversation, Request
 from slotcar_client.wire.errors import Wrong
+from slotcar_client.wire.verbs import Place, Verb
 
+T = TypeVar("T")
 Time = str | datetime
 Json = Mapping[str, Any]
 #: Of one page; the API gives no more.
@@ -23,6 +26,18 @@ def send_json(
     if not isinstance(answer.body, dict):
         raise Wrong(answer.status, {"detail": f"it answers {answer.status} without JSON, and so not as Slotcar does"})
     return answer.body
+
+
+def send(verb: Verb[T]) -> Conversation[T]:
+    """The document that answers a verb."""
+    given: dict[Place, dict[str, Any]] = {place: {} for place in Place}
+    for one in verb.fields:
+        given[one.place][one.name] = getattr(verb, one.name)
+    path = verb.address.format_map({name: quote(str(one), safe="") for name, one in given[Place.ADDRESS].items()})
+    body = next(iter(given[Place.WHOLE].values()), given[Place.BODY] or None)
+    key = next(iter(given[Place.KEY].values()), None)
+    headers = if_match(given[Place.VERSION].get("version")) | ({Place.KEY.value: key} if key else {})
+    return (yield from send_json(verb.method, path, given[Place.QUERY], body, headers))
 
 
 def items(path: str, query: Json | None = None) -> Conversation[Any]:

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from slotcar_client.calls.requests import Json, Time, if_match, pages, send_json, time_text, without_unset
+from slotcar_client.calls.requests import Json, Time, if_match, pages, send, send_json, time_text, without_unset
 from slotcar_client.transport import Conversation
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 from slotcar_client.wire.errors import Conflict, NotFound, StaleVersion
 
 #: The states in which a reservation takes a place.
@@ -41,13 +41,12 @@ def create(
     Raises:
         Refused: no room, and nothing is held. QuotaExceeded, Conflict: the operator's rules forbid it.
     """
-    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return (yield from send_json("POST", "/v1/reservations", {"hold": hold}, reservation, headers))
+    return (yield from send(verbs.Create(reservation, hold, idempotency_key or str(uuid.uuid4()))))
 
 
 def reservation(which: str) -> Conversation[documents.Entry]:
     """One reservation as it is now."""
-    return (yield from send_json("GET", f"/v1/reservations/{(yield from _handle(which))}"))
+    return (yield from send(verbs.Status((yield from _named(which)))))
 
 
 def reservations(
@@ -101,7 +100,8 @@ def bind(
 
 def commit(which: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Makes a hold firm, or leaves it to approval above the operator's gate; only at `version`, where that is said."""
-    return (yield from _moved(which, "commit", ("committed", "awaiting-approval"), version))
+    handle = yield from _named(which)
+    return (yield from _moved(handle, send(verbs.Commit(handle, version)), ("committed", "awaiting-approval")))
 
 
 def extend(which: str, by: str, *, version: int | None = None) -> Conversation[documents.Entry]:
@@ -112,7 +112,10 @@ def extend(which: str, by: str, *, version: int | None = None) -> Conversation[d
 
 def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Gives it back at once; the routers follow."""
-    return (yield from _moved(which, "cancel", ("cancelled",), version, {"reason": reason}))
+    handle = yield from _named(which)
+    path = f"/v1/reservations/{quote(handle, safe='')}/cancel"
+    conversation = send_json("POST", path, body={"reason": reason}, headers=if_match(version))
+    return (yield from _moved(handle, conversation, ("cancelled",)))
 
 
 def approve(which: str, *, version: int) -> Conversation[documents.Entry]:
@@ -123,17 +126,26 @@ def approve(which: str, *, version: int) -> Conversation[documents.Entry]:
 
 def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Turns away what waits of it. Operators only."""
-    return (yield from _moved(which, "reject", ("rejected", "committed"), version, {"reason": reason}))
+    handle = yield from _named(which)
+    path = f"/v1/reservations/{quote(handle, safe='')}/reject"
+    conversation = send_json("POST", path, body={"reason": reason}, headers=if_match(version))
+    return (yield from _moved(handle, conversation, ("rejected", "committed")))
 
 
 def _handle(which: str) -> Conversation[str]:
-    """
+    """As `_named`, for an address."""
+    return quote((yield from _named(which)), safe="")
+
+
+def _named(which: str) -> Conversation[str]:
+    """The handle of a reservation.
+
     Raises:
         NotFound: no reservation of that owner and name.
     """
     owner, slash, name = which.partition("/")
     if not slash:
-        return quote(which, safe="")
+        return which
     for states in (LIVE, ()):
         entries = yield from reservations(owner=owner, name=name, state=states, newest=True, limit=1)
         if entries:
@@ -150,14 +162,11 @@ def _version_of(which: str, version: int | None) -> Conversation[tuple[str, dict
 
 
 def _moved(
-    which: str, verb: str, states: tuple[str, ...], version: int | None, body: Json | None = None
+    handle: str, conversation: Conversation[documents.Entry], states: tuple[str, ...]
 ) -> Conversation[documents.Entry]:
     """Moves a reservation to one of the states; where an attempt was lost that may have done so, it is looked whether."""
-    handle = yield from _handle(which)
     try:
-        return (
-            yield from send_json("POST", f"/v1/reservations/{handle}/{verb}", body=body, headers=if_match(version))
-        )
+        return (yield from conversation)
     except (Conflict, StaleVersion) as problem:
         if not problem.maybe_done:
             raise

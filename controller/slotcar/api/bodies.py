@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slotcar.api.context import Time
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
@@ -65,12 +64,6 @@ class ExtendIn(Body):
 class ReasonIn(Body):
     reason: str = Field(
         default="", max_length=lengths.REASON, pattern=LINE_PATTERN, description="one line, for the audit log"
-    )
-
-
-class HoldIn(ReasonIn):
-    until: Time | None = Field(
-        default=None, description="when the controller manages it again; left out: once it is released"
     )
 
 

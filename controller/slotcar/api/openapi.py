@@ -13,6 +13,7 @@ from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema
 from slotcar.reservation.schema import ONE_END, group_schema
 from slotcar_client.wire import documents
+from slotcar_client.wire.verbs import VERBS
 
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 
@@ -47,13 +48,11 @@ _CHANGE = (401, 403, 404, 409, 503)
 _ALWAYS = (421, 422)
 #: The errors that each operation can answer with beside these, and no others.
 ERRORS: dict[str, tuple[int, ...]] = {
-    "create": (401, 403, 409, 503, *_BODY),
+    **{name: verb.errors for name, verb in VERBS.items()},
     "list": (401, 403, 503),
-    "status": (401, 403, 404, 503),
     "modify": (*_CHANGE, *_BODY, 412, 428),
     "bind": (*_CHANGE, *_BODY, 412, 428),
     "progress": (*_CHANGE, *_BODY),
-    "commit": (*_CHANGE, 412),
     "extend": (*_CHANGE, *_BODY, 412),
     "cancel": (*_CHANGE, *_BODY, 412),
     "approve": (*_CHANGE, 412, 428),
@@ -86,7 +85,6 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "usage": (401, 403, 422, 503),
     "difference": (401, 403, 404, 409, 503),
     "holds": (401, 403, 503),
-    "hold": (401, 403, 404, 503, *_BODY),
     "release": (401, 403, 404, 409, 503),
     "events": (401, 403, 404, 422, 429, 503),
     "event_stream": (401, 403, 404, 422, 429, 503),

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from slotcar_client.wire import LINE_PATTERN as LINE_PATTERN
+
 #: Stands for a character that cannot be shown.
 _REPLACED = "\ufffd"
-#: A text of one line without terminal codes, as JSON Schema can say it: no control characters, no separators of lines or
-#: paragraphs, nothing that turns the direction of writing, no half of a surrogate pair.
-LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$"
-
 #: Of what came in, an answer tells so many characters.
 MOST_QUOTED = 100
 _LONG_WORD = re.compile(rf"\S{{{MOST_QUOTED + 1},}}")

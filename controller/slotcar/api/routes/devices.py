@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from slotcar.api.answers import model_of
-from slotcar.api.bodies import HoldIn
-from slotcar.api.context import TheCaller, TheContext
+from slotcar.api.context import Context, TheCaller, TheContext
+from slotcar.api.verbs import serves
 from slotcar.base import lengths
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import Hold
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 router = APIRouter(prefix="/v1", tags=["devices"])
 Name = Annotated[str, Path(max_length=lengths.PLACE, description="a device of the inventory", examples=["anl-7507-1"])]
@@ -39,13 +41,10 @@ def holds(context: TheContext, caller: TheCaller) -> documents.Holds:
     return {"items": [_document(one) for one in context.broker.held_routers.holds(caller, context.now())]}
 
 
-@router.post("/devices/{device}/hold", response_model=model_of(documents.Hold), summary="Hold a device as it is")
-def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> documents.Hold:
-    """The controller that leads leaves it alone from its next turn on; a push that is under way ends.
-
-    With `until`, the hold ends by itself then, and the controller makes the device as the ledger wants it.
-    """
-    return _document(context.broker.held_routers.hold(device, caller, context.now(), body.until, body.reason))
+@serves(router, verbs.Hold)
+def hold(verb: verbs.Hold, context: Context, caller: Caller) -> documents.Hold:
+    until = datetime.fromisoformat(verb.until) if verb.until else None
+    return _document(context.broker.held_routers.hold(verb.device, caller, context.now(), until, verb.reason))
 
 
 @router.post("/devices/{device}/release", response_model=model_of(documents.Hold), summary="End the hold of a device")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from slotcar.api.answers import model_of, written
 from slotcar.api.bodies import BindIn, ExtendIn, ModifyIn, ProgressIn, RatesIn, ReasonIn
@@ -24,6 +24,7 @@ from slotcar.api.context import (
     label_of,
 )
 from slotcar.api.limits import json_only
+from slotcar.api.verbs import serves
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
@@ -36,7 +37,7 @@ from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.store.queries import EntryFilter
 from slotcar.views.documents import entry_document
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
@@ -70,27 +71,15 @@ def answer(entry: Entry, context: Context, caller: Caller, *, created: bool = Fa
     return written(entry_document(entry_with_slot), 201 if created else 200, headers)
 
 
-@router.post(
-    "/reservations", status_code=201, response_model=model_of(documents.Entry), summary="Reserve", dependencies=JSON
-)
-def create(
-    body: Annotated[dict[str, Any], Body()],
-    context: TheContext,
-    caller: TheCaller,
-    hold: Hold = None,
-    idempotency_key: Annotated[
-        str | None,
-        Header(alias="Idempotency-Key", min_length=1, max_length=lengths.IDEMPOTENCY_KEY, pattern=r"^[\x21-\x7e]+$"),
-    ] = None,
-) -> Response:
-    """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
-    moment = context.now()
+@serves(router, verbs.Create)
+def create(verb: verbs.Create, context: Context, caller: Caller) -> Response:
+    moment, body = context.now(), verb.reservation
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     reservation = from_mapping({"owner": owner, **body}, moment)
     options = Options(
-        hold=parsed("hold", parse_duration, hold),
-        idempotency_key=idempotency_key,
-        fingerprint=fingerprint_of({**body, "owner": owner}, hold),
+        hold=parsed("hold", parse_duration, verb.hold),
+        idempotency_key=verb.idempotency_key,
+        fingerprint=fingerprint_of({**body, "owner": owner}, verb.hold),
     )
     entry = context.broker.create(reservation, caller, moment, options)
     return answer(entry, context, caller, created=True)
@@ -133,10 +122,9 @@ def entries(
     )
 
 
-@router.get("/reservations/{handle}", response_model=model_of(documents.Entry), summary="Status")
-def status(handle: Handle, context: TheContext, caller: TheCaller) -> Response:
-    """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
-    return answer(context.broker.status(handle, caller), context, caller)
+@serves(router, verbs.Status)
+def status(verb: verbs.Status, context: Context, caller: Caller) -> Response:
+    return answer(context.broker.status(verb.handle, caller), context, caller)
 
 
 @router.patch("/reservations/{handle}", response_model=model_of(documents.Entry), summary="Modify", dependencies=JSON)
@@ -184,10 +172,9 @@ def progress(handle: Handle, body: ProgressIn, context: TheContext, caller: TheC
     return answer(context.broker.report(handle, remaining_bytes, caller, context.now()), context, caller)
 
 
-@router.post("/reservations/{handle}/commit", response_model=model_of(documents.Entry), summary="Commit a hold")
-def commit(handle: Handle, context: TheContext, caller: TheCaller, version: MaybeIfMatch) -> Response:
-    """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, context.now(), version), context, caller)
+@serves(router, verbs.Commit)
+def commit(verb: verbs.Commit, context: Context, caller: Caller) -> Response:
+    return answer(context.broker.commit(verb.handle, caller, context.now(), verb.version), context, caller)
 
 
 @router.post(
