@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -44,7 +45,8 @@ PACKAGES = [
 MODULES = sorted((ROOT / "controller" / "slotcar").rglob("*.py"))
 
 
-def names_imported(source: str, package: str = "") -> set[str]:
+@cache
+def names_imported(source: str, package: str = "") -> frozenset[str]:
     """What a module of a package imports, at its top or inside a function: modules, and names that may be modules."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -54,7 +56,7 @@ def names_imported(source: str, package: str = "") -> set[str]:
             names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def imported(source: str) -> set[str]:
