@@ -13,6 +13,7 @@ import pytest
 
 from slotcar.base.private_files import LEAST_FREE_BYTES
 from tests.integration.api.conftest import Serve
+from tests.support.patience import PATIENCE_S
 
 
 def checks(api: httpx.Client, status: int) -> dict[str, str]:
@@ -27,10 +28,10 @@ def test_a_read_only_database_is_not_ready(serve: Serve, database_url: str) -> N
     with psycopg.connect(database_url, autocommit=True) as connection:
         name = connection.info.dbname
         connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        # As at a failover: the controller's connections are new ones.
+        # As at a failover: the controller's connections are new ones, once the old ones have ended.
         connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
-            (name,),
+            "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
+            (int(PATIENCE_S * 1000), name),
         )
         assert checks(api, 503)["ledger"] == "schema is current; the database is read-only"
         assert api.get("/healthz").status_code == 200

@@ -175,7 +175,8 @@ def test_faults_are_told_and_tried_again(
 def read_only(database_url: str) -> Iterator[None]:
     name = make_url(database_url).database
     others = (
-        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()"
+        f"SELECT pg_terminate_backend(pid, {int(PATIENCE_S * 1000)}) FROM pg_stat_activity"
+        f" WHERE datname = '{name}' AND pid <> pg_backend_pid()"
     )
     with psycopg.connect(database_url, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
