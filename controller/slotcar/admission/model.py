@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from slotcar.admission.resource_id import KINDS, ResourceId, describe
 from slotcar.base.timebase import Window, iso
-from slotcar.base.units import format_bytes, format_bytes_about, format_rate
+from slotcar.base.units import format_bytes, format_bytes_about, format_latency, format_rate
 
 #: `Refused.highest_share_permille` counts thousandths.
 PERMILLE = 1000
@@ -138,6 +138,37 @@ class TransferRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class DelayRefused:
+    """A worst delay that is promised would not hold (docs/design.md rule 5).
+
+    Attributes:
+        words: whose bound it is, what would become of it, where, and by which burst.
+        place: where most of the delay is. worst_us: what it would be; None where nothing bounds it.
+        burst_bytes: the largest burst of the request that fits. rtt_us: the `rtt` that gives it.
+        rate_bps: the highest payload rate that fits with the request's own rtt. None: none does.
+    """
+
+    words: str
+    place: str = ""
+    worst_us: int | None = None
+    burst_bytes: int | None = None
+    rtt_us: int | None = None
+    rate_bps: int | None = None
+
+    def explain(self) -> tuple[str, ...]:
+        """What does not hold, and what would fit, in lines for people."""
+        lines = [self.words]
+        if self.burst_bytes is not None:
+            words = f"the largest burst that fits is {format_bytes_about(self.burst_bytes)}"
+            lines.append(f"{words}, that of an rtt of {format_latency(self.rtt_us)}" if self.rtt_us else words)
+        elif self.worst_us is not None:
+            lines.append("no burst of it fits, however small")
+        if self.rate_bps is not None:
+            lines.append(f"the highest payload rate that fits is {format_rate(self.rate_bps)}")
+        return tuple(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The request does not fit (docs/design.md rule 5).
 
@@ -151,6 +182,7 @@ class Refused:
         reason: set where numbers are not the reason (an SLS not valid then, no such path).
         horizon: until when a nearest window was looked for; None without end.
         transfer: of a volume by a deadline, the numbers in the place of all others.
+        delay: where a worst delay would not hold, what and by how much, in the place of all others.
         paths_tried: on so many paths; the numbers are those of the best of them.
         path: its routers in order, where several were tried.
     """
@@ -163,6 +195,7 @@ class Refused:
     details: dict[str, str] = field(default_factory=dict)
     horizon: datetime | None = None
     transfer: TransferRefused | None = None
+    delay: DelayRefused | None = None
     paths_tried: int = 1
     path: tuple[str, ...] = ()
 
@@ -181,8 +214,8 @@ class Refused:
         lines = [self.reason] if self.reason else []
         if self.paths_tried > 1:
             lines.append(f"{self.paths_tried} paths were tried; the best of them is {' > '.join(self.path)}")
-        if self.transfer is not None:
-            return (*lines, *self.transfer.explain())
+        if (instead := self.transfer or self.delay) is not None:
+            return (*lines, *instead.explain())
         tightest = self._tightest()
         listed = self.shortfalls if others is None else (tightest or self.shortfalls)[:1]
         lines += [

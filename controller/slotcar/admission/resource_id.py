@@ -62,6 +62,11 @@ class ResourceId(NamedTuple):
         return ":".join(filter(None, self))
 
 
+#: Not a resource: in slot tables, how many reservations with a bound of delay or jitter are open. Nobody asks for its
+#: capacity, and who has no bound finds by it, without a question to the database, that nobody else has.
+DELAY_BOUNDS = ResourceId("delay-bounds", "network")
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
     """What all resources of a kind have in common.

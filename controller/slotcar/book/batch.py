@@ -58,6 +58,12 @@ def flows_at(reservation: Reservation, devices: frozenset[str]) -> FlowsAt:
     return FlowsAt(devices, to_us(reservation.start), to_us(reservation.end))
 
 
+def may_be_open(entry: Entry, first: datetime, last: datetime) -> bool:
+    """Whether it is live, has demands, and may be open in `[first, last]`, itself or by the change of it that waits."""
+    starts, ends = min(entry.reservation.start, entry.latest.start), max(entry.reservation.end, entry.latest.end)
+    return entry.state in OCCUPYING and bool(entry.demands) and starts <= last and first <= ends
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """An idempotency key that was used: for what request, and what came of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, others_flows
+from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, may_be_open, others_flows
 from slotcar.book.errors import StaleVersion, UnknownHandle
 from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry
@@ -86,6 +86,15 @@ class BatchEntries:
             for flow in self.flows_of(one)
             if flow.device in devices and flow.start_us < query.end_us and query.start_us < flow.end_us
         ]
+
+    def open_with(self, entry: Entry) -> tuple[Entry, ...]:
+        """Others that may be open in its time, or end or begin where it begins or ends, by number; see `may_be_open`."""
+        first, last = entry.reservation.start, max(entry.reservation.end, entry.latest.end)
+        self._note_all(self._shelf.open_between(first, last))
+        others = (
+            one for one in self._by_handle.values() if one.handle != entry.handle and may_be_open(one, first, last)
+        )
+        return tuple(sorted(others, key=lambda one: one.number))
 
     def numbered(self, numbers: Collection[int]) -> tuple[Entry, ...]:
         """The entries of these numbers, in their order."""

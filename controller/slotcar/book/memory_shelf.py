@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.admission import SlotTables
-from slotcar.book.batch import FlowsAt, Head, Key, Labelled, OthersFlows, Remembered
+from slotcar.book.batch import FlowsAt, Head, Key, Labelled, OthersFlows, Remembered, may_be_open
 from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
@@ -109,6 +109,9 @@ class MemoryShelf:
             handles = {one for those in at_devices for one in those.overlapping(question.start_us, question.end_us)}
             for entry in self._live(handles):
                 yield from ((question, entry.number, flow) for flow in entry.flows if _is_at(flow, question))
+
+    def open_between(self, first: datetime, last: datetime) -> Iterator[Entry]:
+        return (one for one in self._entries.values() if may_be_open(one, first, last))
 
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         others = (one for handle, one in self._entries.items() if handle not in without)

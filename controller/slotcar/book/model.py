@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
-from slotcar.admission.resource_id import ResourceId
+from slotcar.admission.resource_id import DELAY_BOUNDS, ResourceId
 from slotcar.book.rules.amounts import Amount, amount_of, amount_of_change
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.policy import Policy
@@ -145,10 +145,10 @@ class Entry:
     @property
     def occupied(self) -> Admitted:
         """What the entry takes in the slot tables: at each instant the greater of its own amount and the proposed one."""
-        own = Admitted(self.demands, self.reservation.slots)
+        own = _taken(self.reservation, self.demands)
         if self.proposed is None:
             return own
-        return covering(own, Admitted(self.proposed.demands, self.proposed.reservation.slots))
+        return covering(own, _taken(self.proposed.reservation, self.proposed.demands))
 
     @property
     def claims(self) -> tuple[FlowClaim, ...]:
@@ -184,6 +184,13 @@ class Entry:
     ) -> Amount:
         """The amount of another form of this entry, together with what it has used before `now`."""
         return amount_of_change(self.reservation, reservation, paths, highest_bps(demands), now)
+
+
+def _taken(reservation: Reservation, demands: tuple[Demand, ...]) -> Admitted:
+    """The demands, and of one with a bound the mark by which later requests find that there are bounds."""
+    if reservation.is_bounded:
+        demands = (*demands, Demand.constant(DELAY_BOUNDS, 1))
+    return Admitted(demands, reservation.slots)
 
 
 def _joined(flows: Sequence[ReservedFlow]) -> frozenset[ReservedFlow]:
@@ -223,6 +230,8 @@ class Terms:
         policy: who may ask for how much, how far ahead, and what waits for approval.
         solver: for joint moves of transfers; without one that step is left out.
         condition_of: what must hold, beside room in the tables, for an entry that is moved.
+        check_delays: takes an entry, and all others that may be open while it is; raises a `SlotcarError` where a delay
+            that is promised would not hold.
     """
 
     capacities: Mapping[ResourceId, int]
@@ -230,6 +239,7 @@ class Terms:
     policy: Policy = field(default_factory=Policy)
     solver: LinearSolver | None = None
     condition_of: Callable[[Entry], Condition | None] = lambda _entry: None
+    check_delays: Callable[[Entry, Sequence[Entry]], None] = lambda _entry, _others: None
 
 
 @dataclass(frozen=True, slots=True)

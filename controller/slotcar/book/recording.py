@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from slotcar.base.timebase import to_us
+from slotcar.admission.resource_id import DELAY_BOUNDS
+from slotcar.base.timebase import Window, to_us
+from slotcar.base.vocabulary import Service
 from slotcar.book.model import Condition, Entry, State
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.transaction import Transaction
@@ -36,10 +38,13 @@ IN_STATE: Mapping[State, type[InState]] = {
 
 
 def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
-    """
+    """What no slot table says: the condition, and that each delay that is promised holds with the entry.
+
     Raises:
-        SlotcarError: what the condition raises.
+        SlotcarError: what the condition raises, or the check of delays.
     """
+    if _concerns_delays(transaction, entry):
+        transaction.terms.check_delays(entry, transaction.entries.open_with(entry))
     if condition is None:
         return
     entries = transaction.entries
@@ -52,6 +57,16 @@ def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> 
     start, end = entry.reservation.start, entry.reservation.end
     others = entries.numbered({number for number, _ in beside})
     condition.check(entry, [one for one in others if one.reservation.start < end and start < one.reservation.end])
+
+
+def _concerns_delays(transaction: Transaction, entry: Entry) -> bool:
+    """Whether it is promised a delay, or others are in its time, whose packets may wait for its own."""
+    if entry.latest.is_bounded or entry.reservation.is_bounded:
+        return True
+    if entry.reservation.service is not Service.IP_PREMIUM:
+        return False
+    tables = transaction.tables
+    return DELAY_BOUNDS in tables and tables.peak(DELAY_BOUNDS, Window(entry.reservation.start, entry.latest.end)) > 0
 
 
 def most_at_once(entry: Entry, flows: Sequence[ReservedFlow]) -> int:

@@ -45,6 +45,9 @@ class Shelf(Protocol):
     def flows_at(self, wanted: Collection[FlowsAt]) -> Iterable[tuple[FlowsAt, int, ReservedFlow]]:
         """The flows of live entries that these are, each with its entry's number."""
 
+    def open_between(self, first: datetime, last: datetime) -> Iterable[Entry]:
+        """The live ones with demands that may be open in `[first, last]`, and perhaps some more."""
+
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         """Owner and name of the entries with that label, but of those with the handles `without`."""
 

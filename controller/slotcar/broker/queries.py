@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -11,12 +11,13 @@ from slotcar.auth import access
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import MICROSECOND, SYSTEM, Clocks, Window
 from slotcar.book.errors import UnknownHandle
-from slotcar.book.model import Entry, Event
+from slotcar.book.model import OCCUPYING, Entry, Event
 from slotcar.book.rules import request_limits, roles
 from slotcar.book.rules.roles import NOBODY, Caller
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.slot_states import TELLING, slot_now
 from slotcar.network.model import Network
+from slotcar.planning.delay_bounds import DelayBounds
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
@@ -57,6 +58,10 @@ class Queries:
     network: Network
     settings: Settings
     clocks: Clocks = SYSTEM
+    delay_bounds: DelayBounds = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delay_bounds", DelayBounds(self.network))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -121,10 +126,17 @@ class Queries:
             replace(
                 entry,
                 slot=slot_now(entry, recorded, now),
-                notes=foreseen(entry.reservation, entry.paths, self.network),
+                notes=(*foreseen(entry.reservation, entry.paths, self.network), *self._promised_delays(entry)),
             )
             for entry in entries
         )
+
+    def _promised_delays(self, entry: Entry) -> tuple[str, ...]:
+        """What its worst delays are, where it is promised any, beside what is reserved by now."""
+        if not entry.reservation.is_bounded or entry.state not in OCCUPYING:
+            return ()
+        beside = self.ledger.live_between(entry.reservation.start, entry.reservation.end)
+        return self.delay_bounds.notes(entry, [one for one in beside if one.handle != entry.handle])
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.

@@ -47,9 +47,12 @@ class Requests(Queries):
     _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        Queries.__post_init__(self)
         object.__setattr__(self, "_platform_limits", PlatformLimits(self.network))
         policy = policy_of(self.settings, self.network)
-        terms = Terms(capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of)
+        terms = Terms(
+            capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of, self.delay_bounds.check
+        )
         self.ledger.set_terms(terms)
 
     def create(self, reservation: Reservation, caller: Caller, now: datetime, options: Options = Options()) -> Entry:

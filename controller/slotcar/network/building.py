@@ -284,6 +284,7 @@ def _interface(
         prefixes=tuple(sorted(set(own.prefixes or ()))),
         neighbour=own.neighbour,
         overhead_bytes=router.slotcar_overhead_bytes if own.overhead_bytes is None else own.overhead_bytes,
+        propagation_us=own.propagation,
         metric=router.slotcar_metric if own.metric is None else own.metric,
         scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
         notice_us=router.slotcar_notice if own.notice is None else own.notice,

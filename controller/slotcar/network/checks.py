@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from slotcar.base.model_errors import nearest
 from slotcar.base.registry import FOLDERS, facts_of
-from slotcar.base.units import format_rate
+from slotcar.base.units import format_latency, format_rate
 from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.building import InventoryDraft
 from slotcar.network.findings import Findings
@@ -171,7 +171,8 @@ def _link(draft: InventoryDraft, interface: Interface, findings: Findings) -> No
 
 
 def _agree(draft: InventoryDraft, one: Interface, other: Interface, findings: Findings) -> None:
-    """Capacity, layer-2 overhead and subnet are the link's, so both ends say the same; a metric is each end's own."""
+    """Capacity, layer-2 overhead, propagation and subnet are the link's, so both ends say the same; a metric is each
+    end's own."""
     node, place = draft.nodes[one.id.device], draft.nodes[other.id.device].place(_key(other.id))
 
     def differ(name: str, own_value: str, other_value: str) -> None:
@@ -182,6 +183,11 @@ def _agree(draft: InventoryDraft, one: Interface, other: Interface, findings: Fi
         differ("capacity", format_rate(one.capacity_bps), format_rate(other.capacity_bps))
     if one.overhead_bytes != other.overhead_bytes:
         differ("overhead_bytes", str(one.overhead_bytes), str(other.overhead_bytes))
+    if one.propagation_us != other.propagation_us:
+        own, others = (
+            "none" if end.propagation_us is None else format_latency(end.propagation_us) for end in (one, other)
+        )
+        differ("propagation", own, others)
     if one.address and other.address and one.address.network != other.address.network:
         message = f"is in another subnet than the other end's, {other.address} at {other.id}"
         findings.add(node, _key(one.id, "address"), f"{message} ({place.file}:{place.line})", one.address)

@@ -46,6 +46,8 @@ class Interface(Frozen):
         prefixes: networks behind an edge interface beside the subnet of its own address.
         overhead_bytes: layer-2 bytes that each IP packet costs on this link
             (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
+        propagation_us: how long the link takes to its other end, one way; None: nobody knows, and no delay over it is
+            bounded.
         metric: cost of sending out of this interface, for the shortest path.
         scheduler: what serves its queues; `linux-tc` only, the others have one each.
         background_ppm: what background reservations may have of a service's share that others leave, parts per million.
@@ -62,6 +64,7 @@ class Interface(Frozen):
     prefixes: tuple[IPv4Network, ...] = ()
     neighbour: InterfaceId | None = None
     overhead_bytes: int = Field(default=38, ge=0)
+    propagation_us: int | None = Field(default=None, ge=0)
     metric: int = Field(default=10, ge=1)
     scheduler: Scheduler = Scheduler.HTB
     background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)

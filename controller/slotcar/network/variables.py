@@ -23,6 +23,7 @@ from slotcar.base.units import (
     format_duration,
     format_rate,
     parse_duration,
+    parse_latency_us,
     parse_rate_bps,
     parse_size_bytes,
 )
@@ -147,6 +148,12 @@ def _notice_us(value: object) -> int:
     return notice // MICROSECOND
 
 
+def _propagation_us(value: object) -> int:
+    if value in ("0 s", "0 ms", "0 us"):
+        return 0
+    return parse_latency_us(value)  # type: ignore[arg-type]  # it refuses what is no text
+
+
 def _owners(value: object) -> object:
     # `owners: hep` is meant as a list of one; an empty list could be meant as nobody or as everybody.
     if not isinstance(value, list | tuple):
@@ -190,6 +197,7 @@ Size = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[int, BeforeValidator(parse_share_ppm)]
 Shares = dict[Service, Share]
 Notice = Annotated[int, BeforeValidator(_notice_us)]
+Propagation = Annotated[int, BeforeValidator(_propagation_us)]
 Reference = Annotated[InterfaceId, BeforeValidator(_interface_id)]
 Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
 SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
@@ -212,6 +220,7 @@ class InterfaceVariables(Frozen):
     shares: Shares | None = None
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
+    propagation: Propagation | None = None
     scheduler: Scheduler | None = None
     background: Share | None = None
     notice: Notice | None = None

@@ -21,6 +21,7 @@ from slotcar.network.path.model import Path
 from slotcar.planning.deciding import Deciding, decided_steps, proposed
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.matching import Scope
+from slotcar.planning.plan_delays import with_promised_delays
 from slotcar.planning.plan_policy import check_plan
 from slotcar.planning.platform_limits import require_each_alone
 from slotcar.planning.step import Action, PlanStep
@@ -167,6 +168,9 @@ def make_plan(
     steps = tuple(_with_notes(one, network) for one in decided_steps(matched, current, deciding, network, paths or {}))
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
     after = _entries_after((*current, *moved), steps, now, newest_number)
+    if any(one.latest.is_bounded for one in after):
+        steps = with_promised_delays(steps, after, network)
+        after = _entries_after((*current, *moved), steps, now, newest_number)
     check_plan(steps, current, after, policy, now, name_other=names_others)
     touched_ones = [*_touched(steps), *(one.reservation for one in (*current, *moved) if one.handle in deciding.moved)]
     touched = _touched_times(touched_ones, now)

@@ -9,11 +9,23 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from slotcar.base.registry import folder_of
+from slotcar.admission.service_curves import ServiceCurve, TokenBucket
+from slotcar.base.registry import facts_of, folder_of
+from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
+from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.model import Approximation, Change, Configuration, Renderer, Unreadable, Unrenderable
 
-__all__ = ["Approximation", "Change", "Configuration", "Renderer", "Unreadable", "Unrenderable", "renderer_of"]
+__all__ = [
+    "Approximation",
+    "Change",
+    "Configuration",
+    "Renderer",
+    "Unreadable",
+    "Unrenderable",
+    "renderer_of",
+    "service_curve",
+]
 
 
 def renderer_of(device: Device) -> Renderer:
@@ -25,3 +37,22 @@ def renderer_of(device: Device) -> Renderer:
 def _renderer(folder: str) -> Renderer:
     renderer: Renderer = import_module(f"{folder}.renderer").RENDERER
     return renderer
+
+
+def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
+    """What a service's queue of an interface is surely given, as the platform serves it.
+
+    Args:
+        before: what may come of the services that are served before this one, in all.
+
+    Raises:
+        Unrenderable: nothing follows for it, or nothing is known.
+    """
+    if not facts_of(device.platform).bounds_delay:
+        raise Unrenderable(
+            f"{egress.interface}: what {device.platform} surely gives a queue is not known here, so no delay is bounded"
+        )
+    curve: ServiceCurve = import_module(f"{folder_of(device.platform)}.delays").service_curve(
+        egress, service, device, before
+    )
+    return curve

@@ -23,7 +23,7 @@ KEYS = tuple(FIELDS)
 _MEANT = {
     "bandwidth": "rate", "from": "source", "src": "source", "to": "destination", "dst": "destination", "mtu": "packet_size",
     "id": "name", "user": "owner", "class": "service", "rrule": "recurrence", "repeat": "recurrence", "tz": "timezone",
-    "path": "via", "until": "end", "deadline": "by", "size": "volume", "length": "duration", "delay": "rtt",
+    "path": "via", "until": "end", "deadline": "by", "size": "volume", "length": "duration", "latency": "delay",
     "tags": "labels",
 }  # fmt: skip
 #: More keys that are none are counted, not told one by one: what is meant by each takes a search.

@@ -141,6 +141,20 @@ class BackgroundShare(Frozen):
         return self
 
 
+#: No bound is longer: an hour is no delay of packets.
+LONGEST_DELAY_US = 60_000_000
+
+
+class TimeBound(Frozen):
+    """The worst that is promised of a time between a packet's coming and its leaving.
+
+    Attributes:
+        at_most_us: of every packet of the reservation that keeps to its rate, burst and packet size.
+    """
+
+    at_most_us: int = Field(ge=1, le=LONGEST_DELAY_US)
+
+
 #: What an operator binds may be any account's.
 ANY_ACCOUNT = "*"
 
@@ -212,6 +226,15 @@ class ReservationFields(Frozen, Generic[SlotT]):
         default=DEFAULT_RTT_US, ge=1, le=60_000_000,
         description="Longest round-trip time; the policer's burst follows from it. 400 ms for tcp and 100 ms otherwise,"
         " where it is not stated.",
+    )  # fmt: skip
+    delay: TimeBound | None = Field(
+        default=None, exclude_if=_is_none,
+        description="The worst one-way delay, from the first router that polices it to the last one's line, that is"
+        " promised each way; refused where it cannot be.",
+    )  # fmt: skip
+    jitter: TimeBound | None = Field(
+        default=None, exclude_if=_is_none,
+        description="The most by which the delays of two packets may differ, promised likewise.",
     )  # fmt: skip
     slots: tuple[SlotT, ...] = Field(min_length=1)
     share: BackgroundShare | None = Field(
@@ -298,6 +321,18 @@ class Reservation(ReservationFields[Slot]):
         return self
 
     @model_validator(mode="after")
+    def _a_bound_is_for_a_rate_that_is_known(self) -> Self:
+        if not self.is_bounded:
+            return self
+        if self.service not in RESERVED_SERVICES:
+            raise ValueError(f"{self.service.value} is promised no rate, and so no delay")
+        if self.need is not None or self.share is not None:
+            raise ValueError(
+                "a bound of delay or jitter is for a rate of its own: not for a volume, and not for a share"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _slots_of_a_share_hold_what_it_always_has(self) -> Self:
         if self.share is None:
             return self
@@ -338,6 +373,11 @@ class Reservation(ReservationFields[Slot]):
     def group_key(self) -> tuple[str, str] | None:
         """Owner and name of the group that it is a member of."""
         return None if self.together is None else (self.owner, self.together.group)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a worst delay, or a worst jitter, is promised."""
+        return self.delay is not None or self.jitter is not None
 
     @property
     def start(self) -> datetime:

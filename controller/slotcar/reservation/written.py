@@ -39,6 +39,7 @@ from slotcar.reservation.model import (
     Endpoint,
     Hint,
     Reservation,
+    TimeBound,
 )
 from slotcar.reservation.recurrence import MOST_OCCURRENCES
 
@@ -59,6 +60,7 @@ LABELS_HINT = (
 )
 SHARE_KEYS = ("weight", "at_least", "at_most")
 SHARE_HINT = "say `{weight: 2, at_least: 1 Mbit/s, at_most: 40 Mbit/s}`; each key may be left out"
+BOUND_HINT = "say `{at_most: 20 ms}`"
 _PORT = re.compile(r"[0-9]{1,5}")
 
 
@@ -173,6 +175,24 @@ def read_share(value: object) -> BackgroundShare:
     return BackgroundShare(weight=1 if weight is None else weight, **rates)
 
 
+def read_bound(value: object) -> TimeBound:
+    """A bound of `{at_most: 20 ms}`, or of a text such as `at_most=20 ms`, or `20 ms` alone.
+
+    Raises:
+        Mistakes: it is none.
+    """
+    if isinstance(value, str):
+        value = dict(pairs_of(value)) if "=" in value else {"at_most": value}
+    if not isinstance(value, Mapping) or value.get("at_most") is None:
+        raise Mistakes(("", "is no bound", value, BOUND_HINT))
+    if extra := [key for key in value if key != "at_most"]:
+        raise Mistakes(*((f".{key}", "is no key that is known here", "", "the key is at_most") for key in extra))
+    try:
+        return TimeBound(at_most_us=with_unit(parse_latency_us, "ms")(value["at_most"]))
+    except UnitError as error:
+        raise Mistakes((".at_most", error.message, value["at_most"], error.hint)) from error
+
+
 def _read_labels(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping) or len(value) > MOST_LABELS:
         raise Mistakes(("", "is no mapping of labels", value, LABELS_HINT))
@@ -234,6 +254,15 @@ _SHARE_OBJECT = {
         "at_most": _QUANTITY_OR_NULL | {"description": "Payload rate each way that it can use; any by default."},
     },
 }
+_BOUND_OBJECT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["at_most"],
+    "properties": {
+        "at_most": {"type": "string", "pattern": QUANTITY_PATTERN, "description": "The worst that may be."}
+    },
+}
+_BOUND = {"anyOf": [_text(QUANTITY_PATTERN), _BOUND_OBJECT]}
 _SHARE = {"anyOf": [_text("="), _SHARE_OBJECT]}
 _ENDPOINT = {
     "anyOf": [
@@ -263,6 +292,7 @@ Rate = Annotated[str, _rate()]
 Time = Annotated[str, WithJsonSchema(_text(TIME_PATTERN))]
 Duration = Annotated[str, WithJsonSchema(_text(DURATION_PATTERN))]
 Host = Annotated[Endpoint, BeforeValidator(read_endpoint), WithJsonSchema(_ENDPOINT), Hint(ENDPOINT_HINT)]
+Bound = Annotated[TimeBound | None, BeforeValidator(read_bound), WithJsonSchema(_BOUND), Hint(BOUND_HINT)]
 _EXAMPLES = ["lbnl-premium:5001", "10.10.21.2"]
 _WHERE = "A host of the inventory or an address; the port may be bound later."
 _TIME_OF_DAY = Annotated[str, WithJsonSchema(_text("^[0-9]{1,2}:[0-9]{2}$"))]
@@ -330,6 +360,8 @@ class Written(WrittenTimes):
         description=_MODEL["rtt_us"].description,
         examples=["50 ms"],
     )
+    delay: Bound = Field(default=None, description=_MODEL["delay"].description, examples=["20 ms"])
+    jitter: Bound = Field(default=None, description=_MODEL["jitter"].description, examples=["5 ms"])
     schedule: list[WrittenSlot] | None = Field(
         default=None,
         min_length=1,

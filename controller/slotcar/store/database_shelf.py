@@ -79,6 +79,9 @@ class DatabaseShelf:
         for question, number, *flow in self._read(reading.READ_FLOWS_AT, _columns(names, rows_asked)):
             yield listed[question], number, ReservedFlow(*flow)
 
+    def open_between(self, first: datetime, last: datetime) -> Iterable[Entry]:
+        return self._entries(reading.READ_OPEN, start_us=to_us(first), end_us=to_us(last))
+
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         parameters = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
         parameters |= {"now_us": to_us(now), "known": [*without]}

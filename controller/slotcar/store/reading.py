@@ -86,6 +86,11 @@ READ_FLOWS_AT = """
         WHERE flow.device = asked.device AND flow.end_us > asked.start_us AND flow.start_us < asked.end_us
     ) AS found
     """
+READ_OPEN = f"""
+    SELECT * FROM entry
+    WHERE state IN ({_LIVE_STATES}) AND cardinality(resources) > 0
+        AND (proposed IS NOT NULL OR (end_us >= %(start_us)s AND start_us <= %(end_us)s))
+    """  # noqa: S608 - the states are constants of this program
 READ_NUMBERED = "SELECT * FROM entry WHERE number = ANY(CAST(%(numbers)s AS bigint[]))"
 
 

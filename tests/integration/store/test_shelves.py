@@ -33,7 +33,7 @@ from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
 from slotcar.book.transaction import Transaction
 from slotcar.planning.routing import route
-from slotcar.reservation.model import BackgroundShare, Endpoint, Membership, Reservation
+from slotcar.reservation.model import BackgroundShare, Endpoint, Membership, Reservation, TimeBound
 from slotcar.store import Ledger
 from slotcar.store.cache import TableCache
 from slotcar.store.database import Head, writing
@@ -76,6 +76,12 @@ class Regret(Operation[Any]):
 def few_beside(entry: Entry, others: Sequence[Entry]) -> None:
     if len(others) > 2:
         raise TooMany(f"{entry.reservation.name} beside {sorted(one.number for one in others)}")
+
+
+def few_open(entry: Entry, others: Sequence[Entry]) -> None:
+    """Stands for the check of delays: so it hears of the same others on both."""
+    if len(others) > 4:
+        raise TooMany(f"{entry.reservation.name} open with {[one.number for one in others]}")
 
 
 CONDITION = Condition(frozenset({"r1"}), few_beside, few=1)
@@ -124,6 +130,11 @@ def fixed(rate_mbit: int, start: int, end: int) -> Callable[..., Reservation]:
     return lambda name, owner, more: reservation(name, rate_mbit * MBIT, start, end, owner, **more)
 
 
+def bounded(rate_mbit: int, start: int, end: int) -> Callable[..., Reservation]:
+    delay = TimeBound(at_most_us=20_000)
+    return lambda name, owner, more: reservation(name, rate_mbit * MBIT, start, end, owner, delay=delay, **more)
+
+
 def volume(gigabytes: int, by: int, start: int | None) -> Callable[..., Reservation]:
     return lambda name, owner, more: transfer(name, gigabytes * 1_000_000_000, by, start, owner).model_copy(
         update=more
@@ -138,6 +149,7 @@ def share(weight: int, at_least_mbit: int) -> Callable[..., Reservation]:
 starts, ends = (st.integers(*span).map(lambda n: 15 * n) for span in ((-1, 6), (7, 10)))
 wishes = st.one_of(
     st.builds(fixed, st.sampled_from([1, 4, 15, 30]), starts, ends),
+    st.builds(bounded, st.sampled_from([1, 4]), starts, ends),
     st.builds(volume, st.integers(1, 9), st.sampled_from([90, 120, 180]), st.sampled_from([None, 0, 30])),
     st.builds(share, st.integers(1, 3), st.integers(0, 4)),
 )  # fmt: skip
@@ -284,7 +296,7 @@ def engine(ledger: Ledger) -> Engine:
 def test_a_shelf_in_memory_and_the_database_decide_alike(
     engine: Engine, work: list[tuple[int, list[Any]]], policy: Policy
 ) -> None:
-    terms = Terms(TERMS_CAPACITIES, NETWORK.sls, policy, SOLVER, lambda _entry: CONDITION)
+    terms = Terms(TERMS_CAPACITIES, NETWORK.sls, policy, SOLVER, lambda _entry: CONDITION, few_open)
     first = next(_first_handles)
     in_database, in_memory = itertools.count(first), itertools.count(first)
     with engine.begin() as connection:

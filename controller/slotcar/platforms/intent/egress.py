@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
@@ -21,6 +21,8 @@ QBSS_LEAST_PPM = 10_000
 QUEUE_US = 50_000
 QUEUE_FLOOR_BYTES = 30_000
 QUEUE_CEILING_BYTES = 8_000_000
+#: What bursts may have become on their way to a queue, where a worst delay is promised there: nothing of it is to be lost.
+GROWN_BURSTS = 8
 #: QBSS's queue is this part of best effort's at every capacity: it must lose before best effort does (D7.3 §8.1.3,
 #: requirement 1).
 QBSS_QUEUE_PART = 5
@@ -40,10 +42,12 @@ class Load:
         rate_bps: by resource.
         premium_burst_bytes: by egress, what conforming premium flows may send at once, as frames: so what their queue must
             hold.
+        bounded: the services' ways out on which an open slot is promised a worst delay.
     """
 
     rate_bps: dict[ResourceId, int] = field(default_factory=dict)
     premium_burst_bytes: dict[InterfaceId, int] = field(default_factory=dict)
+    bounded: set[ResourceId] = field(default_factory=set)
 
 
 def outbound(interface: Interface, service: Service) -> ResourceId:
@@ -61,13 +65,17 @@ def load_of(
 
     With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody. `beside` is added.
     """
-    load = Load(dict(beside.rate_bps), dict(beside.premium_burst_bytes)) if beside else Load()
+    load = Load()
+    if beside:
+        load = Load(dict(beside.rate_bps), dict(beside.premium_burst_bytes), set(beside.bounded))
     rates_bps = load.rate_bps
     for one in active:
         entry, slot_number = one.entry, one.slot_number
         for demand in entry.demands:
             rates_bps[demand.resource] = rates_bps.get(demand.resource, 0) + demand.amount(slot_number)
         reservation = entry.reservation
+        if reservation.is_bounded:
+            load.bounded |= {demand.resource for demand in entry.demands if demand.resource.is_outbound}
         if reservation.service is Service.IP_PREMIUM:
             slot = one.slot
             for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
@@ -115,12 +123,12 @@ def _add_bursts(
 def egress_of(interface: Interface, load: Load) -> Egress:
     """All four queues of one interface, strictly ranked.
 
-    Reserved services are guaranteed what is admitted now, never more than their share; QBSS 1 % at least; best effort
-    what is left. The sum of the guarantees is the link at most.
+    Reserved services are guaranteed what is admitted now, never more than their share, and all of that while a worst delay
+    is promised there; QBSS 1 % at least; best effort what is left. The sum of the guarantees is the link at most.
     """
     capacity_bps = interface.capacity_bps
-    premium_bps = _admitted(interface, Service.IP_PREMIUM, load.rate_bps)
-    assured_bps = _admitted(interface, Service.ASSURED_RATE, load.rate_bps)
+    premium_bps = _guaranteed(interface, Service.IP_PREMIUM, load)
+    assured_bps = _guaranteed(interface, Service.ASSURED_RATE, load)
     unreserved_bps = max(0, capacity_bps - premium_bps - assured_bps)
     qbss_ppm = max(QBSS_LEAST_PPM, interface.shares_ppm.get(Service.QBSS, 0))
     qbss_bps = min(-(-capacity_bps * qbss_ppm // MILLION), unreserved_bps)
@@ -139,14 +147,18 @@ def egress_of(interface: Interface, load: Load) -> Egress:
     )
 
 
-def _admitted(interface: Interface, service: Service, rates: Mapping[ResourceId, int]) -> int:
-    return min(rates.get(outbound(interface, service), 0), interface.share_bps(service))
+def _guaranteed(interface: Interface, service: Service, load: Load) -> int:
+    """With what is admitted alone, a burst that waits would be served the more slowly the more others have ended."""
+    resource, share_bps = outbound(interface, service), interface.share_bps(service)
+    return share_bps if resource in load.bounded else min(load.rate_bps.get(resource, 0), share_bps)
 
 
 def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
     premium = service is Service.IP_PREMIUM
     if premium:
         wanted_bytes = load.premium_burst_bytes.get(interface.id, 0)
+        if outbound(interface, service) in load.bounded:
+            wanted_bytes *= GROWN_BURSTS
     else:
         wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
     queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)

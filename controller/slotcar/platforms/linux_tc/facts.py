@@ -55,5 +55,6 @@ FACTS = Facts(
     ),
     needs=NEEDS,
     watch=Watch.TC_MONITOR,
+    bounds_delay=True,
     flows_share=False,  # a filter for each flow, 2**31 of them
 )

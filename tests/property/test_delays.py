@@ -1,0 +1,159 @@
+"""No packet of a simulated queue is later than its bound, whatever conforms to its token bucket."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slotcar.admission.delays import Bundle, QueuedLine, worst_delays
+from slotcar.admission.service_curves import (
+    ServiceCurve,
+    TokenBucket,
+    behind,
+    deficit_round_robin,
+    strict_priority,
+)
+
+#: A byte a microsecond.
+LINE_BPS = 8_000_000
+LONGEST = 100
+US = 1_000
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A packet: when it comes, in microseconds; which class it is of, and its size in bytes."""
+
+    at_us: Fraction
+    band: int
+    size: int
+
+
+def conforming(gaps_us: Sequence[int], sizes: Sequence[int], burst: int, byte_us: int, band: int) -> list[Sent]:
+    """Packets of a token bucket that gets a byte every `byte_us`: as early as the gaps and the bucket let them."""
+    tokens, now, packets = Fraction(burst), Fraction(0), []
+    for gap, size in zip(gaps_us, sizes, strict=False):
+        wait = max(Fraction(gap), (size - tokens) * byte_us)
+        now += wait
+        tokens = min(Fraction(burst), tokens + wait / byte_us) - size
+        packets.append(Sent(now, band, size))
+    return packets
+
+
+@dataclass
+class Line:
+    """Band 0 before all others, these by deficit round robin; `left`: when each packet has gone."""
+
+    quanta: Sequence[int]
+    coming: deque[Sent]
+
+    def __post_init__(self) -> None:
+        self.waiting: list[deque[Sent]] = [deque() for _ in range(len(self.quanta) + 1)]
+        self.deficits = [0] * len(self.quanta)
+        self.now, self.turn, self.begins = Fraction(0), 0, True
+        self.left: list[tuple[Sent, Fraction]] = []
+
+    def run(self) -> list[tuple[Sent, Fraction]]:
+        while self.coming or any(self.waiting):
+            if not any(self.waiting):
+                self.now = max(self.now, self.coming[0].at_us)
+            self._come()
+            if self.waiting[0]:
+                self._send(0)
+            elif any(self.waiting):
+                self._take_a_turn()
+        return self.left
+
+    def _come(self) -> None:
+        while self.coming and self.coming[0].at_us <= self.now:
+            packet = self.coming.popleft()
+            self.waiting[packet.band].append(packet)
+
+    def _send(self, band: int) -> None:
+        packet = self.waiting[band].popleft()
+        self.now += packet.size
+        self.left.append((packet, self.now))
+        self._come()
+
+    def _take_a_turn(self) -> None:
+        """A packet of the band whose turn it is, or the next band's turn."""
+        queue, turn = self.waiting[self.turn + 1], self.turn
+        if self.begins and queue:
+            self.deficits[turn] += self.quanta[turn]
+        self.begins = False
+        if queue and queue[0].size <= self.deficits[turn]:
+            self.deficits[turn] -= queue[0].size
+            self._send(turn + 1)
+            return
+        if not queue:
+            self.deficits[turn] = 0
+        self.turn, self.begins = (turn + 1) % len(self.quanta), True
+
+
+def latest_ns(left: Sequence[tuple[Sent, Fraction]], band: int) -> Fraction:
+    return max(((at - packet.at_us) * US for packet, at in left if packet.band == band), default=Fraction(0))
+
+
+sizes = st.lists(st.integers(20, LONGEST), min_size=1, max_size=25)
+gaps = st.lists(st.integers(0, 400), min_size=25, max_size=25)
+bursts = st.integers(LONGEST, 1_000)
+
+
+@given(gaps, sizes, bursts, st.integers(2, 20), gaps, sizes, st.integers(30, 300), st.integers(30, 300))
+def test_no_packet_is_later_than_strict_priority_and_deficit_round_robin_are_taken_for(
+    premium_gaps: list[int], premium_sizes: list[int], premium_burst: int, byte_us: int,
+    other_gaps: list[int], other_sizes: list[int], quantum: int, other_quantum: int,
+) -> None:  # fmt: skip
+    """Beside best effort that always waits."""
+    premium = conforming(premium_gaps, premium_sizes, premium_burst, byte_us, 0)
+    own = conforming(other_gaps, other_sizes, LONGEST, 20, 1)
+    greedy = [Sent(Fraction(0), 2, LONGEST)] * 200
+    packets = sorted([*premium, *own, *greedy], key=lambda one: one.at_us)
+    left = Line([quantum, other_quantum], deque(packets)).run()
+    premium_bucket = TokenBucket(premium_burst, -(-8_000_000 // byte_us))
+    first = Bundle(("line",), (premium_bucket.burst_bytes,), (premium_bucket.rate_bps,))
+    (bound,) = worst_delays([first], {"line": QueuedLine(strict_priority(LINE_BPS, LONGEST), LINE_BPS)})
+    assert latest_ns(left, 0) <= bound.total_ns
+    curve = deficit_round_robin(behind(LINE_BPS, premium_bucket, LONGEST), quantum, [other_quantum], LONGEST)
+    sent_bytes = sum(packet.size for packet in own)
+    second = Bundle(("line",), (sent_bytes,), (0,))
+    (bound,) = worst_delays([second], {"line": QueuedLine(curve, LINE_BPS)})
+    assert latest_ns(left, 1) <= bound.total_ns
+
+
+@given(
+    st.lists(st.tuples(gaps, sizes, bursts, st.integers(8, 30), st.sampled_from(["ab", "b", "a", "abc", "bc"])), min_size=1,
+             max_size=4),
+)  # fmt: skip
+def test_no_packet_is_later_than_queues_in_a_row_are_taken_for(
+    flows: list[tuple[list[int], list[int], int, int, str]],
+) -> None:
+    """First come, first served, at a byte a microsecond in each of up to three queues."""
+    bundles = [
+        Bundle(tuple(way), (burst,) * len(way), (-(-8_000_000 // byte_us),) * len(way), LONGEST)
+        for _, _, burst, byte_us, way in flows
+    ]
+    lines = {
+        name: QueuedLine(ServiceCurve(LINE_BPS, output_bytes=LONGEST), LINE_BPS, propagation_ns=3 * US)
+        for name in "abc"
+    }
+    packets = {
+        number: conforming(gaps_us, packet_sizes, burst, byte_us, number)
+        for number, (gaps_us, packet_sizes, burst, byte_us, _) in enumerate(flows)
+    }
+    born = {(number, at): packet.at_us for number, sent in packets.items() for at, packet in enumerate(sent)}
+    arrives = dict(born)
+    size = {(number, at): packet.size for number, sent in packets.items() for at, packet in enumerate(sent)}
+    for queue in "abc":
+        free_us = Fraction(0)
+        for name in sorted((one for one in arrives if queue in flows[one[0]][4]), key=lambda one: (arrives[one], one)):
+            free_us = max(free_us, arrives[name]) + size[name]
+            arrives[name] = free_us + 3
+    bounds = worst_delays(bundles, lines)
+    for name, at_us in arrives.items():
+        assert (at_us - born[name]) * US <= bounds[name[0]].total_ns
