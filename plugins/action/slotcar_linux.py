@@ -12,7 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 if find_spec("slotcar") is None:  # not installed: the collection and a checkout hold its modules
-    sys.path.append(str(Path(__file__).resolve().parents[2] / "controller"))
+    sys.path += [str(Path(__file__).resolve().parents[2] / folder) for folder in ("controller", "client")]
 try:  # here, where Ansible's own process loads it once, and not in each task's
     from slotcar.base.problems import SlotcarError
     from slotcar.rollout import steps

@@ -20,8 +20,8 @@ import collection_docs  # noqa: E402
 
 #: What of the repository's top is in the archive; Galaxy writes the last two.
 TOPS = {
-    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "controller", "docs", "meta", "playbooks", "plugins",
-    "roles", "templates", "FILES.json", "MANIFEST.json",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "client", "controller", "docs", "meta", "playbooks",
+    "plugins", "roles", "templates", "FILES.json", "MANIFEST.json",
 }  # fmt: skip
 INVENTORY = """
 all:
@@ -50,6 +50,8 @@ def test_the_archive_holds_what_a_push_needs_and_nothing_of_the_rest(own: OwnAns
                    "templates/linux-tc/filter.j2", "controller/slotcar/rollout/linux/device.sh"):  # fmt: skip
         assert needed in names
     assert {name.split("/")[0] for name in names} == TOPS
+    client = {name.removeprefix("client/slotcar_client/") for name in names if name.startswith("client/")}
+    assert {name for name in client if not name.startswith("wire/")} == {"__init__.py"}
     assert not [name for name in names if "/static/" in name or "molecule" in name or name.endswith((".pyc", ".nbc"))]
 
 
