@@ -91,6 +91,12 @@ class Together(TypedDict):
 
 
 #: `ReservationFields` (`slotcar.reservation.model`) says these keys in words, once for files, requests and answers.
+class TimeBound(TypedDict):
+    """The worst that is promised of a time."""
+
+    at_most_us: int
+
+
 class Reservation(TypedDict):
     """What was asked for; integers with their units in their names."""
 
@@ -104,6 +110,8 @@ class Reservation(TypedDict):
     rate_bps: int | None
     packet_size_bytes: int
     rtt_us: int
+    delay: NotRequired[TimeBound]
+    jitter: NotRequired[TimeBound]
     windows: list[Window]
     slots: list[Slot]
     share: Share | None

@@ -64,7 +64,7 @@ class Interface(Frozen):
     prefixes: tuple[IPv4Network, ...] = ()
     neighbour: InterfaceId | None = None
     overhead_bytes: int = Field(default=38, ge=0)
-    propagation_us: int | None = Field(default=None, ge=0)
+    propagation_us: int | None = Field(default=None, ge=0, exclude_if=lambda time_us: time_us is None)
     metric: int = Field(default=10, ge=1)
     scheduler: Scheduler = Scheduler.HTB
     background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)

@@ -22,6 +22,7 @@ WIRE = sorted((ROOT / "client" / "slotcar_client" / "wire").rglob("*.py"))
 OF_RESERVATIONS = {
     documents.Reservation: "ReservationOut", documents.End: "Endpoint", documents.Share: "BackgroundShare",
     documents.Need: "VolumeByDeadline", documents.Claim: "Claim", documents.Together: "Membership",
+    documents.TimeBound: "TimeBound",
 }  # fmt: skip
 
 
