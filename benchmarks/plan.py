@@ -12,15 +12,15 @@ from datetime import datetime, timedelta
 
 from benchmarks.common import Figure, Say
 from benchmarks.render import NOW, network_of
-from slotcar.admission import SlotTables, capacities
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.base.vocabulary import Protocol, Service
 from slotcar.book.model import Entry
 from slotcar.book.rules.policy import Policy
 from slotcar.network.model import Network
-from slotcar.planning.matching import Scope, match
-from slotcar.planning.offline import entries_of
-from slotcar.planning.plan import MAX_BOUNDARIES, Plan, make_plan
+from slotcar.planning.matching import Scope
+from slotcar.planning.offline import entries_of, plan_offline
+from slotcar.planning.plan import MAX_BOUNDARIES, Plan
+from slotcar.planning.source import ReservationSource
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.views.configurations import Boundary, DeviceDiff, configurations_at
 
@@ -55,11 +55,8 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 
 
 def _plan(wanted: Sequence[Reservation], network: Network) -> Plan:
-    scope = Scope("bench", frozenset({"bench"}))
-    return make_plan(
-        match(wanted, (), scope, NOW), (), SlotTables(capacities(network)), network,
-        now=NOW, sequence=0, scope=scope, policy=Policy(), names_others=True,
-    )  # fmt: skip
+    source = ReservationSource(tuple(wanted), Scope("bench", frozenset({"bench"})))
+    return plan_offline(source, network, Policy(), NOW, most_paths=1, no_ledger_yet=True)
 
 
 def _plain(entries: Sequence[Entry], network: Network, times: Sequence[datetime]) -> list[Boundary]:

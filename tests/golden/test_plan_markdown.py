@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,15 +16,14 @@ from typing import Any
 
 import pytest
 
-from slotcar.admission import SlotTables, capacities
 from slotcar.book.model import Entry
 from slotcar.book.rules.policy import Policy
 from slotcar.cli.from_documents import plan_of
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.matching import match
-from slotcar.planning.offline import entries_of
-from slotcar.planning.plan import Plan, make_plan
+from slotcar.planning.offline import entries_of, plan_offline
+from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
 from slotcar.planning.source import ReservationSource, source_of_body
@@ -55,16 +55,11 @@ def source(*reservations: dict[str, Any], of_set: str = "tonight") -> Reservatio
 def planned(wanted: ReservationSource, live: ReservationSource | None = None, inventory: str = "lab") -> Plan:
     """A plan against a ledger that has what is `live`."""
     current: tuple[Entry, ...] = ()
-    tables = SlotTables(capacities(network(inventory)))
     if live is not None:
         labelled = match(live.reservations, (), live.scope, NOW)
         current = entries_of([step.reservation for step in labelled if step.reservation], network(inventory), NOW)
-        for entry in current:
-            tables.add(entry.occupied.demands, entry.occupied.windows)
-    return make_plan(
-        match(wanted.reservations, current, wanted.scope, NOW), current, tables, network(inventory), now=NOW,
-        sequence=7, scope=wanted.scope, policy=Policy(), names_others=True,
-    )  # fmt: skip
+    plan = plan_offline(wanted, network(inventory), Policy(), NOW, most_paths=1, no_ledger_yet=True, entries=current)
+    return replace(plan, sequence=7)
 
 
 def markdown(plan: Plan, **bound: int) -> str:

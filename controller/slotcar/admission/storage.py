@@ -62,6 +62,24 @@ def pack(functions: Sequence[Steps], floor_us: int = BEGINNING + 1) -> State:
     return state
 
 
+def empty(count: int) -> State:
+    """What `pack` gives of so many functions in which nothing is reserved: filled at once, for there may be thousands."""
+    room, slots = count + count // 2 + 64, np.arange(count) * (1 + SPARE_SLOTS)
+    used = count * (1 + SPARE_SLOTS)
+    state = State(
+        pool=np.empty((room, 2, BLOCK), dtype=np.int64),
+        dirs=np.zeros((5, 2 * used + 64), dtype=np.int64),
+        meta=np.stack((slots, np.full(count, 1 + SPARE_SLOTS), np.ones(count, dtype=np.int64)), axis=1),
+        free=np.empty(room, dtype=np.int64),
+        head=np.array([room - count, used, BEGINNING + 1], dtype=np.int64),
+    )
+    state.free[: room - count] = np.arange(room - 1, count - 1, -1)
+    state.pool[:count, :, :FILL] = 0
+    state.pool[:count, TIMES, 0] = BEGINNING
+    state.dirs[FIRST, slots], state.dirs[COUNT, slots], state.dirs[BLOCK_ID, slots] = BEGINNING, 1, np.arange(count)
+    return state
+
+
 def _fill(state: State, slot: int, block: int, times: Ints, levels: Ints) -> None:
     length = -(-times.size // FILL)
     cuts = np.arange(length) * FILL

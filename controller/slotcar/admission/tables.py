@@ -47,7 +47,7 @@ class SlotTables:
         """
         self._ids = {resource: number for number, resource in enumerate(capacities, start=NOWHERE + 1)}
         self._capacities = [0] * (len(self._ids) + 1)
-        self._state = storage.pack([storage.NOTHING] * len(self._capacities))
+        self._state = storage.empty(len(self._capacities))
         #: The same for the kernels, made where it is asked for.
         self._capacity_array: Ints | None = None
         #: The latest request and what it was made of: what was found to fit is added next.

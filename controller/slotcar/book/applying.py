@@ -1,11 +1,12 @@
-"""A plan as one operation on the ledger."""
+"""The changes of a plan as one operation: applied to the ledger, or rehearsed against a copy of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from itertools import groupby
+from typing import Protocol, TypeVar
 
 from slotcar.admission.model import Refused
 from slotcar.book.batch import Key, Labelled, Needs
@@ -14,7 +15,12 @@ from slotcar.book.groups import waiting_together
 from slotcar.book.model import AdmissionRequest, Cancellation, Entry, State
 from slotcar.book.operations import Admit, Operation, move
 from slotcar.book.rights import check_flows, check_quotas, owners_usage
+from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
+
+T = TypeVar("T")
+#: How the refusal of a member begins that would have room by itself.
+WITH_ITS_GROUP = "it goes with its group"
 
 
 class Basis(Protocol):
@@ -38,14 +44,38 @@ class Basis(Protocol):
         """What differs afterwards. `entries`: the entry of each request; `moved`: handles of others that made room."""
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of one request of a plan.
+
+    Attributes:
+        admit: the request in the form that was decided: on the way that it takes.
+        old: what it changes.
+        entry: as it was settled; None where it is refused.
+        moved: handles of transfers that make room for it.
+    """
+
+    admit: Admit
+    old: Entry | None
+    entry: Entry | None = None
+    refusal: Refused | None = None
+    moved: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> Key:
+        return self.admit.request.reservation.key
+
+
 @dataclass(frozen=True)
-class ApplyPlan(Operation[tuple[Entry, ...]]):
-    """All changes of a plan or none: cancelled and changed entries give back first, then requests are decided in order."""
+class PlannedChanges(Operation[T]):
+    """Several changes together: cancelled and changed entries give back first, then requests are decided in order.
+
+    Members of a group that follow one another are admitted together or not at all.
+    """
 
     cancellations: tuple[Cancellation, ...]
     requests: tuple[AdmissionRequest, ...]
     actor: str
-    basis: Basis | None = None
 
     @cached_property
     def admissions(self) -> tuple[Admit, ...]:
@@ -59,11 +89,103 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         handles = tuple(handle for need in needs for handle in need.handles)
         return Needs(
             handles=handles + tuple(one.handle for one in self.cancellations),
-            keys=(*(key for need in needs for key in need.keys), *(self.basis.keys if self.basis else ())),
+            keys=tuple(key for need in needs for key in need.keys),
             flows=tuple(flow for need in needs for flow in need.flows),
             beside=tuple(one for need in needs for one in need.beside),
             groups=tuple(key for need in needs for key in need.groups),
         )
+
+    def cancelled(self, transaction: Transaction) -> list[Entry]:
+        return [self._cancel(transaction, one) for one in self.cancellations]
+
+    def opened(self, transaction: Transaction) -> list[tuple[Admit, Entry | None]]:
+        """Each request with what it changes; those marked that wait because another member of their group does."""
+        waiting = waiting_together(self.requests, transaction)
+        admissions = [admit.of(request) for admit, request in zip(self.admissions, waiting, strict=True)]
+        return [(admit, admit.opened(transaction)) for admit in admissions]
+
+    def decided(self, transaction: Transaction, opened: Sequence[tuple[Admit, Entry | None]]) -> list[Decided]:
+        """What becomes of each request. The old form of one that is refused stays, and keeps its room, whoever took it.
+
+        All old forms are taken out first, so that two reservations may take each other's place; but for one of which the
+        change waits for approval: it keeps its old form until then.
+        """
+        staying = {old.handle for admit, old in opened if old and admit.may_wait(transaction, old)}
+        for _, old in opened:
+            if old is not None and old.handle not in staying:
+                transaction.give_back(old)
+        decided: list[Decided] = []
+        for _, together in groupby(opened, key=_decided_with):
+            decided += self._together(transaction, list(together), staying)
+        return decided
+
+    def check(self, transaction: Transaction, done: Sequence[Decided], before: Mapping[str, Usage]) -> None:
+        """
+        Raises:
+            RefusedByPolicy; what a change's condition raises.
+        """
+        for one in done:  # beside all that is there after the plan
+            assert one.entry is not None
+            one.admit.check_platforms(transaction, one.entry)
+        names_others = all(request.names_others for request in self.requests)
+        check_flows(transaction, [one.entry for one in done if one.entry], self.now, name_other=names_others)
+        check_quotas(transaction, before, self.now)
+
+    def usage_before(self, transaction: Transaction) -> Mapping[str, Usage]:
+        """What the owners of the requests have."""
+        return owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
+
+    def _together(
+        self, transaction: Transaction, opened: Sequence[tuple[Admit, Entry | None]], staying: Collection[str]
+    ) -> list[Decided]:
+        """One request, or the members of a group: where one of these is refused all are, and nothing of them is taken."""
+        mark = transaction.mark()
+        decided = [self._decided(transaction, admit, old, staying) for admit, old in opened]
+        refused = ["/".join(one.key) for one in decided if one.refusal]
+        if not refused:
+            return decided
+        transaction.take_back(mark)
+        for _, old in opened:
+            if old is not None and old.handle not in staying:
+                transaction.take(old)
+        with_it = Refused(reason=f"{WITH_ITS_GROUP}, of which there is no room for {', '.join(refused)}")
+        return [one if one.refusal else Decided(one.admit, one.old, refusal=with_it) for one in decided]
+
+    def _decided(self, transaction: Transaction, admit: Admit, old: Entry | None, staying: Collection[str]) -> Decided:
+        stays = old if old and old.handle in staying else None
+        answer = admit.decided(transaction, old, without=stays)
+        wider = admit.request.wider
+        if isinstance(answer, Refused) and wider is not None:
+            admit = admit.of(replace(wider(), waits_with_group=admit.request.waits_with_group))
+            answer = admit.decided(transaction, old, without=stays)
+        if isinstance(answer, Refused):
+            return Decided(admit, old, refusal=answer)
+        if stays is not None:
+            transaction.give_back(stays)
+        chosen = admit.of(admit.request.on(answer.path_number))
+        return Decided(chosen, old, chosen.settled(transaction, old, answer), moved=frozenset(answer.moved))
+
+    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
+        entry = transaction.entries.get(one.handle, one.expected_version)
+        return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
+
+
+def _decided_with(one: tuple[Admit, Entry | None]) -> object:
+    """Equal for the members of a group, which follow one another in the files' order."""
+    reservation = one[0].request.reservation
+    return reservation.key if reservation.group_key is None else ("group", *reservation.group_key)
+
+
+@dataclass(frozen=True)
+class ApplyPlan(PlannedChanges[tuple[Entry, ...]]):
+    """All changes of a plan or none."""
+
+    basis: Basis | None = None
+
+    @property
+    def needs(self) -> Needs:
+        needs = super().needs
+        return replace(needs, keys=(*needs.keys, *(self.basis.keys if self.basis else ())))
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         """
@@ -72,41 +194,20 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
             PlanNotAdmitted: a change is refused. RefusedByPolicy; what a change's condition raises.
         """
         self._check_basis(transaction)
-        before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
-        cancelled = [self._cancel(transaction, one) for one in self.cancellations]
-        waiting = waiting_together(self.requests, transaction)
-        admissions = [admit.of(request) for admit, request in zip(self.admissions, waiting, strict=True)]
-        # All old forms are taken out first, so that two reservations may take each other's place.
-        olds = [admit.opened(transaction) for admit in admissions]
-        # A change that waits for approval keeps its old form until then.
-        staying = [
-            old if old and admit.may_wait(transaction, old) else None
-            for admit, old in zip(admissions, olds, strict=True)
-        ]
-        for old, stays in zip(olds, staying, strict=True):
-            if old is not None and stays is None:
-                transaction.give_back(old)
-        refused: list[tuple[tuple[str, str], Refused]] = []
-        done: list[tuple[Admit, Entry]] = []
-        moved: set[str] = set()
-        for admit, old, stays in zip(admissions, olds, staying, strict=True):
-            answer = admit.decided(transaction, old, without=stays)
-            if isinstance(answer, Refused):
-                refused.append((admit.request.reservation.key, answer))
-            else:
-                if stays is not None:
-                    transaction.give_back(stays)
-                done.append((admit, admit.settled(transaction, old, answer)))
-                moved |= answer.moved.keys()
+        before = self.usage_before(transaction)
+        cancelled = self.cancelled(transaction)
+        opened = self.opened(transaction)
+        for admit, old in opened:
+            admit.check_rules(transaction, old)
+        decided = self.decided(transaction, opened)
+        refused = [(one.key, one.refusal) for one in decided if one.refusal]
         if refused:
-            raise PlanNotAdmitted(tuple(refused))
-        for admit, entry in done:  # beside all that is there after the plan
-            admit.check_platforms(transaction, entry)
-        names_others = all(request.names_others for request in self.requests)
-        check_flows(transaction, [entry for _, entry in done], self.now, name_other=names_others)
-        check_quotas(transaction, before, self.now)
-        entries = tuple(transaction.entries.get(entry.handle) for _, entry in done)  # a later one may have moved it
-        self._check_outcome(entries, moved)
+            of_themselves = [one for one in refused if not one[1].reason.startswith(WITH_ITS_GROUP)]
+            raise PlanNotAdmitted(tuple(of_themselves))
+        self.check(transaction, decided, before)
+        # A later one may have moved an earlier one.
+        entries = tuple(transaction.entries.get(one.entry.handle) for one in decided if one.entry)
+        self._check_outcome(entries, {handle for one in decided for handle in one.moved})
         return (*cancelled, *entries)
 
     def _check_basis(self, transaction: Transaction) -> None:
@@ -121,6 +222,28 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
             if otherwise := self.basis.otherwise({entry.reservation.key: entry for entry in entries}, others):
                 raise StaleLedger(otherwise)
 
-    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
-        entry = transaction.entries.get(one.handle, one.expected_version)
-        return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
+
+@dataclass(frozen=True)
+class Rehearsal(PlannedChanges[tuple[Decided, ...]]):
+    """What would become of the changes of a plan, each by itself: it goes on after one that is refused.
+
+    Attributes:
+        checks: asks also what an apply asks beside room: the operator's rules, and the platforms.
+    """
+
+    checks: bool = True
+
+    def run(self, transaction: Transaction) -> tuple[Decided, ...]:
+        """
+        Raises:
+            RefusedByPolicy: a rule forbids something that has room. What a change's condition raises.
+        """
+        before = self.usage_before(transaction)
+        self.cancelled(transaction)
+        decided = self.decided(transaction, self.opened(transaction))
+        done = [one for one in decided if one.refusal is None]
+        if self.checks:
+            for one in done:
+                one.admit.check_rules(transaction, one.old)
+            self.check(transaction, done, before)
+        return tuple(decided)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from slotcar.admission.model import Admitted
@@ -16,7 +16,6 @@ from slotcar.reservation.model import Reservation
 Key = tuple[str, str]
 #: The flows that may have packets of one flow at the same time, but those of an owner.
 OthersFlows = tuple[str, ReservedFlow]
-FAR = datetime.max.replace(tzinfo=UTC)
 
 
 class FlowsAt(NamedTuple):
@@ -82,8 +81,11 @@ class Labelled:
 
     def has(self, entry: Entry, now: datetime) -> bool:
         reservation = entry.reservation
-        live = entry.state in OCCUPYING and reservation.end > now and (entry.hold_until or FAR) > now
-        return live and reservation.owner in self.owners and reservation.labels.get(self.label) == self.value
+        return (
+            entry.is_live_at(now)
+            and reservation.owner in self.owners
+            and reservation.labels.get(self.label) == self.value
+        )
 
 
 @dataclass(slots=True)

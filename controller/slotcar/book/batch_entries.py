@@ -35,7 +35,8 @@ class BatchEntries:
         #: Flows of entries: as the shelf has them, and as they were computed last, of which form of the entry.
         self._stored_flows: dict[str, frozenset[ReservedFlow]] = {}
         self._flows: dict[str, tuple[Entry, frozenset[ReservedFlow]]] = {}
-        #: Handles by number; by pair of addresses and owner, by device, and by group, some of which may have it no more.
+        #: Handles by owner and number; by pair of addresses and owner, device and group, which may have it no more.
+        self._of_owner: dict[str, set[str]] = {}
         self._handles: dict[int, str] = {}
         self._on_pair: dict[str, dict[str, set[str]]] = {}
         self._at_device: dict[str, InTime] = {}
@@ -150,7 +151,7 @@ class BatchEntries:
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them, with the batch's changes."""
-        own = [one for one in self._by_handle.values() if one.reservation.owner == owner]
+        own = [self._by_handle[one] for one in self._of_owner.get(owner, ()) if one in self._by_handle]
         stored = self._shelf.usage(owner, now, without=[one.handle for one in own])
         live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
         return sum(live, stored)
@@ -203,6 +204,7 @@ class BatchEntries:
     def _index(self, entry: Entry) -> frozenset[ReservedFlow]:
         flows = self.flows_of(entry)
         self._handles[entry.number] = entry.handle
+        self._of_owner.setdefault(entry.reservation.owner, set()).add(entry.handle)
         if group := entry.reservation.group_key:
             self._in_group.setdefault(group, set()).add(entry.handle)
         for flow in flows:

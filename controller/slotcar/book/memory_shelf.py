@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from slotcar.admission import SlotTables
@@ -15,69 +17,94 @@ from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 
 
+@dataclass(slots=True)
+class _Indexes:
+    """Handles of what was live, some of which is it no more: by owner, owner and name, group, pair of
+    addresses, and device."""
+
+    of_owner: dict[str, set[str]] = field(default_factory=dict)
+    named: dict[Key, set[str]] = field(default_factory=dict)
+    in_group: dict[Key, set[str]] = field(default_factory=dict)
+    on_pair: dict[str, InTime] = field(default_factory=dict)
+    at_device: dict[str, InTime] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        self.of_owner.setdefault(entry.reservation.owner, set()).add(entry.handle)
+        self.named.setdefault(entry.reservation.key, set()).add(entry.handle)
+        if group := entry.reservation.group_key:
+            self.in_group.setdefault(group, set()).add(entry.handle)
+        for flow in entry.flows:
+            self.on_pair.setdefault(flow.pair, InTime()).add(flow.start_us, flow.end_us, entry.handle)
+            self.at_device.setdefault(flow.device, InTime()).add(flow.start_us, flow.end_us, entry.handle)
+
+
 class MemoryShelf:
-    """Entries and what is recorded of them. `keep` takes over what a transaction has noted.
+    """Entries and what is recorded of them. `keep` takes over what a transaction has noted."""
 
-    Attributes:
-        head: the counters, which each transaction goes on with.
-    """
-
-    def __init__(self, terms: Terms, now: datetime, entries: Iterable[Entry] = (), head: Head | None = None) -> None:
+    def __init__(self, terms: Terms, entries: Iterable[Entry], head: Head, tables: SlotTables) -> None:
         """
         Args:
-            now: before it nothing is kept in the tables.
-            head: the counters; without them those of a ledger whose last entry is the last of these.
+            head: the counters, which each transaction goes on with. tables: with what the entries occupy.
         """
         self.terms = terms
+        self.head = head
         self.known_transfers: dict[str, Any] = {}
-        self._entries: dict[str, Entry] = {}
+        self._entries = {entry.handle: entry for entry in entries}
+        self._tables = tables
         self._remembered: dict[Key, Remembered] = {}
         self._events: list[tuple[int, str, str | None]] = []
-        self._tables = SlotTables(terms.capacities)
-        self._tables.prune(now)
-        #: Handles of what was live, some of which is it no more: by owner and name, by group, by pair and by device.
-        self._named: dict[Key, set[str]] = {}
-        self._in_group: dict[Key, set[str]] = {}
-        self._on_pair: dict[str, InTime] = {}
-        self._at_device: dict[str, InTime] = {}
-        for entry in entries:
-            self._put(entry)
-            if entry.state in OCCUPYING and entry.occupied.demands:
-                self._tables.add(entry.occupied.demands, entry.occupied.windows)
-        newest = max((entry.number for entry in self._entries.values()), default=0)
-        self.head = head or Head(sequence=0, event=0, entry_number=newest)
+
+    @classmethod
+    def of(cls, terms: Terms, now: datetime, entries: Iterable[Entry] = ()) -> MemoryShelf:
+        """A ledger that has these entries and no past.
+
+        Args:
+            now: before it nothing is kept in the tables.
+        """
+        listed = tuple(entries)
+        tables = SlotTables(terms.capacities)
+        for occupied in (entry.occupied for entry in listed if entry.state in OCCUPYING):
+            if occupied.demands:
+                tables.add(occupied.demands, occupied.windows)
+        if listed:
+            tables.prune(now)
+        newest = max((entry.number for entry in listed), default=0)
+        return cls(terms, listed, Head(sequence=0, event=0, entry_number=newest), tables)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    def transaction(self) -> Transaction:
-        return Transaction(self, self.head, self.terms)
+    def __getitem__(self, handle: str) -> Entry:
+        return self._entries[handle]
+
+    def transaction(self, terms: Terms | None = None) -> Transaction:
+        return Transaction(self, self.head, terms or self.terms)
 
     def keep(self, transaction: Transaction) -> None:
         """Takes over what was noted; the tables have followed it already."""
         for entry in (*transaction.entries.changed, *transaction.entries.new):
-            self._put(entry)
+            self._entries[entry.handle] = entry
+            self._indexed.add(entry)
         notes = transaction.notes
         for number, (_, kind, _, device, _) in enumerate(notes.events, self.head.event + 1):
             self._events.append((number, kind, device))
         self.head.event += len(notes.events)
         self._remembered |= {key: remembered for key, remembered, _ in notes.remembered}
 
-    def _put(self, entry: Entry) -> None:
-        self._entries[entry.handle] = entry
-        self._named.setdefault(entry.reservation.key, set()).add(entry.handle)
-        if group := entry.reservation.group_key:
-            self._in_group.setdefault(group, set()).add(entry.handle)
-        for flow in entry.flows:
-            self._on_pair.setdefault(flow.pair, InTime()).add(flow.start_us, flow.end_us, entry.handle)
-            self._at_device.setdefault(flow.device, InTime()).add(flow.start_us, flow.end_us, entry.handle)
+    @cached_property
+    def _indexed(self) -> _Indexes:
+        """Made when something is first asked by it: a plan on a quiet network asks little."""
+        indexes = _Indexes()
+        for entry in self._entries.values():
+            indexes.add(entry)
+        return indexes
 
     # -- the questions -------------------------------------------------------------------------------------------
 
     def entries(self, handles: Collection[str], keys: Collection[Key]) -> Iterator[Entry]:
         yield from (self._entries[handle] for handle in handles if handle in self._entries)
         for key in keys:
-            yield from (one for one in self._live(self._named.get(key, ())) if one.reservation.key == key)
+            yield from (one for one in self._live(self._indexed.named.get(key, ())) if one.reservation.key == key)
 
     def numbered(self, numbers: Collection[int]) -> Iterator[Entry]:
         return (entry for entry in self._entries.values() if entry.number in numbers)
@@ -87,7 +114,9 @@ class MemoryShelf:
 
     def groups(self, keys: Collection[Key]) -> Iterator[Entry]:
         for key in keys:
-            yield from (one for one in self._live(self._in_group.get(key, ())) if one.reservation.group_key == key)
+            yield from (
+                one for one in self._live(self._indexed.in_group.get(key, ())) if one.reservation.group_key == key
+            )
 
     def members(self, group: str) -> list[Entry]:
         return sorted((one for one in self._entries.values() if one.group == group), key=lambda one: one.number)
@@ -95,17 +124,16 @@ class MemoryShelf:
     def having(self, flows: Collection[OthersFlows]) -> list[Entry]:
         by_handle: dict[str, Entry] = {}
         for owner, flow in flows:
-            near = (
-                self._on_pair[flow.pair].overlapping(flow.start_us, flow.end_us) if flow.pair in self._on_pair else ()
-            )
-            for entry in self._live({*near} - by_handle.keys()):
+            on_pair = self._indexed.on_pair.get(flow.pair, InTime())
+            for entry in self._live({*on_pair.overlapping(flow.start_us, flow.end_us)} - by_handle.keys()):
                 if entry.reservation.owner != owner and any(_may_share_packets(flow, one) for one in entry.flows):
                     by_handle[entry.handle] = entry
         return list(by_handle.values())
 
     def flows_at(self, wanted: Collection[FlowsAt]) -> Iterator[tuple[FlowsAt, int, ReservedFlow]]:
         for question in wanted:
-            at_devices = (self._at_device[device] for device in question.devices if device in self._at_device)
+            at_device = self._indexed.at_device
+            at_devices = (at_device[device] for device in question.devices if device in at_device)
             handles = {one for those in at_devices for one in those.overlapping(question.start_us, question.end_us)}
             for entry in self._live(handles):
                 yield from ((question, entry.number, flow) for flow in entry.flows if _is_at(flow, question))
@@ -118,8 +146,7 @@ class MemoryShelf:
         return {one.reservation.key for one in others if wanted.has(one, now)}
 
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
-        left_out = set(without)
-        own = (one for one in self._live(self._entries.keys() - left_out) if one.reservation.owner == owner)
+        own = self._live(self._indexed.of_owner.get(owner, set()).difference(without))
         return sum((one.usage for one in own if one.reservation.end > now), Usage())
 
     def transfers(self, now: datetime) -> Iterator[Entry]:

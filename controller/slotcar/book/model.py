@@ -122,6 +122,11 @@ class Entry:
     slot: SlotNow | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
+    def is_live_at(self, now: datetime) -> bool:
+        """Whether it occupies the network now or later: a hold that ran out does not, nor does a slot that ended."""
+        is_held = self.hold_until is None or self.hold_until > now
+        return self.state in OCCUPYING and self.reservation.end > now and is_held
+
     @property
     def devices(self) -> frozenset[str]:
         """The devices that its paths cross, also those that ask for no reservation; of a claim, its place."""
@@ -282,6 +287,7 @@ class AdmissionRequest:
         names_others: a refusal may name the reservations of other owners.
         alternatives: other ways, in the order in which they are tried. moves: others may move to make room.
         waits_with_group: another member of its group waits for approval, and so it does too.
+        wider: another form of the request, of more ways, which a rehearsal makes where there is no room for this one.
     """
 
     reservation: Reservation
@@ -298,6 +304,7 @@ class AdmissionRequest:
     alternatives: tuple[Alternative, ...] = ()
     moves: bool = True
     waits_with_group: bool = False
+    wider: Callable[[], AdmissionRequest] | None = field(default=None, compare=False)
 
     def on(self, path_number: int) -> AdmissionRequest:
         """The request on one of its ways: 0 is its own, 1 the first alternative."""

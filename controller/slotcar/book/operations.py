@@ -156,6 +156,7 @@ class Admit(Operation[Entry | Refused]):
         if repeated is not None:
             return repeated
         old = self.opened(transaction)
+        self.check_rules(transaction, old)
         owner = self.request.reservation.owner
         before = owners_usage(transaction, {owner}, self.now)
         answer = self.decided(transaction, old, without=old)
@@ -176,7 +177,7 @@ class Admit(Operation[Entry | Refused]):
 
     def opened(self, transaction: Transaction) -> Entry | None:
         """The entry that the request changes; for a new one None, and its name is free."""
-        request, policy = self.request, transaction.terms.policy
+        request = self.request
         old = None
         if request.replaces is None:
             _make_way(transaction, request.reservation.key, self.now)
@@ -184,11 +185,18 @@ class Admit(Operation[Entry | Refused]):
             old = transaction.entries.get(request.replaces, request.expected_version)
             if old.state not in TRANSITIONS[old.state]:
                 raise ForbiddenTransition(old.handle, old.state, State.COMMITTED)
+        return old
+
+    def check_rules(self, transaction: Transaction, old: Entry | None) -> None:
+        """
+        Raises:
+            RefusedByPolicy: a rule forbids it that minds nobody else's.
+        """
+        request, policy = self.request, transaction.terms.policy
         policy.endpoints.check(request.reservation, request.paths)
         policy.check_horizon(request.reservation, self.now, old.reservation if old else None)
         if request.hold_until is not None:
             policy.check_hold(request.reservation, old.created_at if old else self.now, request.hold_until)
-        return old
 
     def decided(
         self, transaction: Transaction, old: Entry | None = None, without: Entry | None = None

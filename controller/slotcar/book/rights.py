@@ -44,7 +44,9 @@ def owners_usage(transaction: Transaction, owners: Collection[str], now: datetim
     """What each owner has, of those that have a quota."""
     policy = transaction.terms.policy
     return {
-        owner: transaction.entries.usage(owner, now) for owner in owners if policy.quota_of(owner).limits_something
+        owner: transaction.entries.usage(owner, now)
+        for owner in sorted(owners)
+        if policy.quota_of(owner).limits_something
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from slotcar.auth import access
 from slotcar.base.timebase import iso
@@ -13,12 +14,12 @@ from slotcar.book.model import AdmissionRequest, Cancellation, Entry
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows
 from slotcar.book.rules.roles import Caller
-from slotcar.broker.requests import SOLVER, Requests
+from slotcar.broker.requests import Requests
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.in_the_way import looked_at
-from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
 from slotcar.planning.promises import Promises, is_over, marks_of
+from slotcar.planning.rehearsing import RequestForms
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action, PlanStep
@@ -46,24 +47,15 @@ class ReservationFiles(Requests):
         require_few_windows(placed, self.settings.max_windows)
         for owner in source.scope.owners:
             roles.require_plan(caller, owner)
-        wanted = [self._granted(one, caller) for one in source.reservations]
-        tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
-        current = self.ledger.live_between(now)
+        wanted = tuple(self._granted(one, caller) for one in source.reservations)
+        shelf = self.ledger.live_copy(now)
         plan = make_plan(
-            match(wanted, current, source.scope, now, source.relative),
-            current,
-            tables,
-            self.network,
+            replace(source, reservations=wanted),
+            shelf,
+            RequestForms(self.network, partial(self._request, caller=caller), self.settings.paths),
             now=now,
-            sequence=sequence,
-            newest_number=self.ledger.newest_number(),
-            scope=source.scope,
-            policy=self.ledger.terms.policy,
-            names_others=roles.may_see_all(caller),
-            paths=source.paths,
+            sequence=shelf.head.sequence,
             show_from=show_from,
-            solver=SOLVER,
-            most_paths=self.settings.paths,
         )
         if roles.may_overview(caller):
             return looked_at(plan, self.network, Looks(self.settings.state_dir).of)

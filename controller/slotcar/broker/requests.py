@@ -21,7 +21,7 @@ from slotcar.network.path.model import Path
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
-from slotcar.planning.platform_limits import PlatformLimits
+from slotcar.planning.platform_limits import PlatformLimits, after_admission
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
@@ -214,7 +214,7 @@ class Requests(Queries):
             paths=routed.paths,
             demands=routed.demands,
             actor=caller.name,
-            condition=self._platform_limits.condition_after_admission(routed),
+            condition=after_admission(self._platform_limits.condition, routed),
             names_others=roles.may_see_all(caller),
             **how,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slotcar.base.timebase import iso
-from slotcar.book.model import OCCUPYING, Entry
+from slotcar.book.model import Entry
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.reservation.model import Reservation
 from slotcar.views.documents import DERIVED_KEYS, reservation_document
@@ -32,17 +32,6 @@ class Scope:
         return reservation.owner in self.owners and reservation.labels.get(SET_LABEL) == self.set_name
 
 
-def live(entries: Iterable[Entry], now: datetime) -> tuple[Entry, ...]:
-    """Entries that occupy the network now or later: a hold that ran out or a slot that ended does not count."""
-    return tuple(
-        entry
-        for entry in entries
-        if entry.state in OCCUPYING
-        and entry.reservation.end > now
-        and (entry.hold_until is None or entry.hold_until > now)
-    )
-
-
 def match(
     wanted: Sequence[Reservation],
     current: Iterable[Entry],
@@ -55,7 +44,7 @@ def match(
     `relative` names those whose start the file gives relative to now: while one lives, its start stays what it was
     when it was first applied, so that applying the same file twice changes nothing.
     """
-    entries = {entry.reservation.key: entry for entry in live(current, now)}
+    entries = {entry.reservation.key: entry for entry in current if entry.is_live_at(now)}
     steps = [
         _match_one(reservation, entries.get(reservation.key), scope, now, reservation.key in relative)
         for reservation in wanted

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
-from slotcar.admission import SlotTables, capacities
-from slotcar.book.model import Entry
+from slotcar.admission import capacities
+from slotcar.book.memory_shelf import MemoryShelf
+from slotcar.book.model import AdmissionRequest, Condition, Entry, Terms
 from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.policy import Policy
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
 from slotcar.planning.matching import match
-from slotcar.planning.plan import Plan, decide_steps, make_plan
-from slotcar.planning.routing import route
+from slotcar.planning.plan import Plan, make_plan
+from slotcar.planning.platform_limits import PlatformLimits, after_admission
+from slotcar.planning.rehearsing import RequestForms, rehearsed
+from slotcar.planning.routing import RoutedReservation, route
 from slotcar.planning.source import ReservationSource
 from slotcar.reservation.model import Reservation
 
 
 def plan_offline(
     source: ReservationSource, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool,
-    show_from: datetime | None = None,
+    show_from: datetime | None = None, entries: Iterable[Entry] = (),
 ) -> Plan:  # fmt: skip
-    """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one.
-    `show_from`: see `make_plan`."""
+    """A plan against a ledger in memory. `no_ledger_yet`: there is none, so the plan can be applied to the first one.
+    `show_from`: see `make_plan`. `entries`: those that the ledger has."""
     return make_plan(
-        match(_granted(source.reservations, network), (), source.scope, now, source.relative),
-        (),
-        SlotTables(capacities(network)),
-        network,
+        replace(source, reservations=_granted(source.reservations, network)),
+        shelf_offline(network, policy, now, entries),
+        forms_offline(network, most_paths, partial(after_admission, PlatformLimits(network).condition_of_flows)),
         now=now,
         sequence=0 if no_ledger_yet else None,
-        scope=source.scope,
-        policy=policy,
-        names_others=True,
-        paths=source.paths,
-        most_paths=most_paths,
         show_from=show_from,
     )
+
+
+def shelf_offline(network: Network, policy: Policy, now: datetime, entries: Iterable[Entry] = ()) -> MemoryShelf:
+    """A ledger that has these entries."""
+    return MemoryShelf.of(Terms(capacities(network), network.sls, policy), now, entries)
+
+
+def forms_offline(
+    network: Network, most_paths: int, condition_of: Callable[[RoutedReservation], Condition | None]
+) -> RequestForms:
+    """Asks as whoever has the inventory: an operator."""
+
+    def request(routed: RoutedReservation, **how: Any) -> AdmissionRequest:
+        return AdmissionRequest(
+            routed.reservation,
+            routed.paths,
+            routed.demands,
+            actor="",
+            condition=condition_of(routed),
+            names_others=True,
+            **how,
+        )
+
+    return RequestForms(network, request, most_paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +78,9 @@ def admitted_entries(
     """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
     What it would refuse beside the others is taken as it was asked for, on its shortest path."""
     matched = match(_granted(source.reservations, network), (), source.scope, now, source.relative)
-    steps = decide_steps(matched, network, policy, now, source.paths, most_paths)
+    transaction = shelf_offline(network, policy, now).transaction()
+    forms = forms_offline(network, most_paths, lambda _routed: None)
+    steps = rehearsed(matched, transaction, forms, now, source.paths, checks=False).steps
     entries, notes = [], []
     for number, step in enumerate(steps, 1):
         assert step.routed is not None, "without a ledger everything is new"

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from slotcar.admission import SlotTables, capacities
-from slotcar.admission.placing import Rules
-from slotcar.admission.program import LinearSolver
 from slotcar.base.timebase import MICROSECOND, Window
-from slotcar.book.model import Entry, State
-from slotcar.book.rules.policy import Policy
+from slotcar.book.memory_shelf import MemoryShelf
+from slotcar.book.model import Entry
+from slotcar.book.operations import run_out
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import active_at
 from slotcar.network.model import Network
-from slotcar.network.path.model import Path
-from slotcar.planning.deciding import Deciding, decided_steps, proposed
 from slotcar.planning.errors import CannotExpress
-from slotcar.planning.matching import Scope
+from slotcar.planning.matching import match
 from slotcar.planning.plan_delays import with_promised_delays
-from slotcar.planning.plan_policy import check_plan
-from slotcar.planning.platform_limits import require_each_alone
+from slotcar.planning.rehearsing import RequestForms, rehearsed
+from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.reservation.model import Reservation
@@ -137,42 +133,39 @@ def network_digest(network: Network) -> str:
 
 
 def make_plan(
-    matched: Sequence[PlanStep],
-    current: Sequence[Entry],
-    tables: SlotTables,
-    network: Network,
+    source: ReservationSource,
+    shelf: MemoryShelf,
+    forms: RequestForms,
     *,
     now: datetime,
     sequence: int | None,
-    newest_number: int = 0,
-    scope: Scope,
-    policy: Policy,
-    names_others: bool,
-    paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
     show_from: datetime | None = None,
-    solver: LinearSolver | None = None,
-    most_paths: int = 1,
 ) -> Plan:
-    """Decides every step against `tables`, as if what is cancelled and changed were gone already.
+    """Rehearses every step on the shelf, as if what is cancelled and changed were gone already.
 
-    `tables` is used up: it ends as it would after the apply. `paths` are those that are known already, by key. The
-    devices' changes are shown from `show_from` on; without it, those at once come first. A reservation may take one of
-    `most_paths` ways (ADR 25). `newest_number`: what the ledger's last new entry got, be it live or not.
+    The shelf is used up: it ends as the ledger would after the apply. The devices' changes are shown from `show_from` on;
+    without it, those at once come first.
 
     Raises:
-        CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
-        operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
+        CannotExpress: a platform cannot express what would be admitted. RefusedByPolicy: a rule of the operator's forbids
+        a step.
     """
-    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver, policy.least_rate_bps)
-    deciding = Deciding(tables, policy, rules, network, most_paths)
-    steps = tuple(_with_notes(one, network) for one in decided_steps(matched, current, deciding, network, paths or {}))
-    moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
-    after = _entries_after((*current, *moved), steps, now, newest_number)
+    # A promised delay that would not hold is told with its step, below.
+    network, transaction = (
+        forms.network,
+        shelf.transaction(replace(shelf.terms, check_delays=lambda _one, _others: None)),
+    )
+    current = tuple(one for one in shelf if one.is_live_at(now))
+    run_out(transaction, now)
+    matched = match(source.reservations, current, source.scope, now, source.relative)
+    answer = rehearsed(matched, transaction, forms, now, source.paths)
+    steps, newest = tuple(_with_notes(one, network) for one in answer.steps), transaction.entries.newest(current)
+    after: Sequence[Entry] = sorted(newest.values(), key=lambda one: one.number)
     if any(one.latest.is_bounded for one in after):
         steps = with_promised_delays(steps, after, network)
-        after = _entries_after((*current, *moved), steps, now, newest_number)
-    check_plan(steps, current, after, policy, now, name_other=names_others)
-    touched_ones = [*_touched(steps), *(one.reservation for one in (*current, *moved) if one.handle in deciding.moved)]
+        after = _after_refusals(after, steps)
+    moved = [one for handle in sorted(answer.moved) for one in (shelf[handle], newest[handle])]
+    touched_ones = [*_touched(steps), *(one.reservation for one in moved)]
     touched = _touched_times(touched_ones, now)
     if touched:
         window = Window(now, max(touched) + MICROSECOND)
@@ -186,21 +179,27 @@ def make_plan(
         at_once = [_at_once(current, after, now, differences)] if show_from is None else []
         rendered = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
-        require_each_alone(after, {one.key for one in touched_ones}, network)
         raise CannotExpress(str(error)) from error
     return Plan(
         made_at=now,
         sequence=sequence,
         network_digest=network_digest(network),
-        set_name=scope.set_name,
+        set_name=source.scope.set_name,
         steps=steps,
         boundaries=with_notes_once(one for one in rendered if one.devices),
         boundaries_left_out=len(rest),
         next_at=rest[0] if rest else None,
-        owners=tuple(sorted(scope.owners)),
-        moves=tuple(sorted(one.handle for one in moved)),
+        owners=tuple(sorted(source.scope.owners)),
+        moves=tuple(sorted(answer.moved)),
         approximations=first_of_each(one for boundary in rendered for one in boundary.approximations),
     )
+
+
+def _after_refusals(after: Iterable[Entry], steps: Iterable[PlanStep]) -> list[Entry]:
+    """The entries, those that a refused step is about as they were before."""
+    before = {step.key: step.entry for step in steps if step.refusal}
+    kept = (before.get(one.reservation.key, one) for one in after)
+    return [one for one in kept if one is not None]
 
 
 def _with_notes(step: PlanStep, network: Network) -> PlanStep:
@@ -208,47 +207,6 @@ def _with_notes(step: PlanStep, network: Network) -> PlanStep:
     if step.routed is None or step.refusal:
         return step
     return replace(step, notes=foreseen(step.routed.reservation, step.routed.paths, network))
-
-
-def decide_steps(
-    matched: Sequence[PlanStep],
-    network: Network,
-    policy: Policy,
-    now: datetime,
-    paths: Mapping[tuple[str, str], Sequence[Path]],
-    most_paths: int,
-) -> tuple[PlanStep, ...]:
-    """The steps of a plan on an empty ledger, each with its refusal, or with the way and the rates that it gets."""
-    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None, policy.least_rate_bps)
-    deciding = Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
-    return decided_steps(matched, (), deciding, network, paths)
-
-
-def _entries_after(
-    current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime, newest_number: int
-) -> tuple[Entry, ...]:
-    """The entries as the ledger would hold them. New ones take the numbers that come next."""
-    entries = {entry.handle: entry for entry in current}
-    number = max([newest_number, *(entry.number for entry in current)])
-    for step in steps:
-        entry, routed = step.entry, step.routed
-        if step.refusal:
-            continue
-        if step.action is Action.CANCEL and entry:
-            entries[entry.handle] = replace(entry, state=State.CANCELLED)
-        elif step.action is Action.CHANGE and entry and routed:
-            changed = replace(
-                entry, reservation=routed.reservation, paths=routed.paths, demands=routed.demands, proposed=None,
-                change=entry.changed_at_once(now) if entry.state is State.COMMITTED else None,
-            )  # fmt: skip
-            stays = step.waits and entry.state is State.COMMITTED
-            entries[entry.handle] = proposed(entry, routed, now) if stays else changed
-        elif step.action is Action.CREATE and routed:
-            number += 1
-            state = State.AWAITING_APPROVAL if step.waits else State.COMMITTED
-            planned = routed.entry(f"planned-{number}", number, now, state)
-            entries[planned.handle] = planned
-    return tuple(entries.values())
 
 
 def _touched_times(touched: Iterable[Reservation], now: datetime) -> set[datetime]:

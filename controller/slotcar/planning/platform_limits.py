@@ -12,7 +12,7 @@ their lists, classes and policers. So three things are asked, the first two of t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -39,6 +39,21 @@ _Open = tuple[int, tuple[int, int], tuple[int, int]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def after_admission(
+    condition_of: Callable[[RoutedReservation], Condition | None], routed: RoutedReservation
+) -> Condition | None:
+    """As `condition_of`, but what a platform cannot express at all is told under the lock, after admission's answer."""
+    try:
+        return condition_of(routed)
+    except CannotExpress as error:
+        cannot = error
+
+    def tell(_entry: Entry, _others: Sequence[Entry]) -> None:
+        raise cannot
+
+    return Condition(frozenset(), tell, few=-1)
+
+
 @dataclass(frozen=True, slots=True)
 class PlatformLimits:
     """What a network's platforms can express. Pure, but for its memory of what it has rendered."""
@@ -53,11 +68,24 @@ class PlatformLimits:
         Raises:
             CannotExpress: a platform cannot, whoever else there is.
         """
-        entry = self._at_most(routed.entry("", 1, _EPOCH))  # as if it were the only one
+        entry = routed.entry("", 1, _EPOCH)  # as if it were the only one
         if not self._knows(entry):  # bound before the inventory changed: nothing of it can be asked
             return None
         for name in sorted(crossed(routed.paths)):
             self._check_queues(name, entry.reservation.start)
+        return self._condition_of(entry)
+
+    def condition_of_flows(self, routed: RoutedReservation) -> Condition | None:
+        """As `condition`, of routers that render as they stand.
+
+        Raises:
+            CannotExpress: a platform cannot, whoever else there is.
+        """
+        entry = routed.entry("", 1, _EPOCH)
+        return self._condition_of(entry) if self._knows(entry) else None
+
+    def _condition_of(self, entry: Entry) -> Condition | None:
+        entry = self._at_most(entry)
         rates = {slot.rates: slot for slot in entry.reservation.slots}
         flows = tuple(flow for slot in rates.values() for flow in flows_of(entry, slot, self.network))
         try:
@@ -72,18 +100,6 @@ class PlatformLimits:
             one.name for one in self.network.devices.values() if self.network.domains[one.domain].over_provisioned
         }
         return Condition(counted | passed, self.check_beside, FEW_FLOWS)
-
-    def condition_after_admission(self, routed: RoutedReservation) -> Condition | None:
-        """As `condition`, but what a platform cannot express at all is told under the lock, after admission's answer."""
-        try:
-            return self.condition(routed)
-        except CannotExpress as error:
-            cannot = error
-
-        def tell(_entry: Entry, _others: Sequence[Entry]) -> None:
-            raise cannot
-
-        return Condition(frozenset(), tell, few=-1)
 
     def _render_alone(self, flows: Iterable[EdgeFlow]) -> None:
         for flow in flows:
@@ -166,20 +182,6 @@ class PlatformLimits:
             end.device in self.network.devices and end.name in self.network.devices[end.device].interfaces
             for end in ends
         )
-
-
-def require_each_alone(entries: Iterable[Entry], keys: Collection[tuple[str, str]], network: Network) -> None:
-    """
-    Args:
-        keys: owners and names.
-
-    Raises:
-        CannotExpress: one of these entries is too much for a platform by itself; with the rate that fits.
-    """
-    limits = PlatformLimits(network)
-    for one in entries:
-        if one.reservation.key in keys:
-            limits.condition(RoutedReservation(one.reservation, one.paths, one.demands))
 
 
 def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, frozenset[int]]]:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from slotcar.book.batch import Labelled
 from slotcar.book.model import OCCUPYING, Entry, State
-from slotcar.planning.matching import SET_LABEL, compare, live
+from slotcar.planning.matching import SET_LABEL, compare
 from slotcar.planning.plan import Plan
 from slotcar.planning.routing import hops_of
 from slotcar.planning.step import Action, PlanStep, seen_of
@@ -35,7 +35,7 @@ def is_over(step: PlanStep, entry: Entry | None, now: datetime) -> bool:
         return step.reservation is not None and step.reservation.end <= now
     if step.action is not Action.CANCEL or entry is None:
         return False
-    return entry.state in (State.ENDED, State.TIMED_OUT) or (entry.state in OCCUPYING and not live([entry], now))
+    return entry.state in (State.ENDED, State.TIMED_OUT) or (entry.state in OCCUPYING and not entry.is_live_at(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Promises:
 
     def _change_of(self, step: PlanStep, entry: Entry | None) -> str | None:
         name = "/".join(step.key)
-        if entry is not None and not live([entry], self.now):
+        if entry is not None and not entry.is_live_at(self.now):
             entry = None
         if step.handle is None:
             return None if entry is None else f"{name} is there by now ({entry.handle})"

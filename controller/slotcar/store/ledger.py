@@ -16,6 +16,7 @@ from slotcar.book.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.book.applying import ApplyPlan, Basis
 from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.groups import OnGroup
+from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Rebind
 from slotcar.book.replanning import Replan
@@ -133,6 +134,17 @@ class Ledger:
             sequence, _ = queries.counters(connection)
             tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
             return question(tables), sequence
+
+    def live_copy(self, now: datetime) -> MemoryShelf:
+        """What is live, and the slot tables, in memory and as of one moment. It takes no lock of the database's and writes
+        nothing: holds that ran out are still there.
+        """
+        with database.snapshot(self._engine) as connection:
+            with self._writer.lock:  # before the first statement, so that the tables are not ahead of what it sees
+                head = queries.head(connection)
+                tables = self._writer.cache.caught_up(connection, head.sequence, self._terms, to_us(now)).copy()
+            entries = queries.live_between(connection, now, None)
+        return MemoryShelf(self._terms, entries, head, tables)
 
     # -- states ----------------------------------------------------------------------------------------------------
 
@@ -325,11 +337,6 @@ class Ledger:
         """The occupancy log's, which a plan is made at."""
         with database.reading(self._engine) as connection:
             return queries.counters(connection)[0]
-
-    def newest_number(self) -> int:
-        """The number that the last new entry got; 0 where there never was one."""
-        with database.reading(self._engine) as connection:
-            return queries.newest_number(connection)
 
     def states(self) -> Mapping[State, int]:
         with database.reading(self._engine) as connection:

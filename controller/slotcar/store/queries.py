@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from slotcar.base.timebase import to_us
+from slotcar.book.batch import Head
 from slotcar.book.model import OCCUPYING, Entry, Event, State
 from slotcar.book.rules.quotas import Usage
 from slotcar.store import rows, schema, searching
@@ -263,9 +264,9 @@ def counters(connection: Connection) -> tuple[int, int]:
     return row.sequence, row.event
 
 
-def newest_number(connection: Connection) -> int:
-    """The number that the last new entry got; 0 where there never was one."""
-    return int(connection.execute(text("SELECT entry_number FROM head WHERE id = 1")).scalar_one())
+def head(connection: Connection) -> Head:
+    """All three counters."""
+    return Head(*connection.execute(text("SELECT sequence, event, entry_number FROM head WHERE id = 1")).one())
 
 
 def states(connection: Connection) -> dict[State, int]:

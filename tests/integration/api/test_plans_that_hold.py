@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from slotcar.base.settings import Settings
@@ -19,10 +20,12 @@ from slotcar.book.errors import PlanNotAdmitted, StaleLedger
 from slotcar.book.model import Entry, State
 from slotcar.book.rules.roles import Caller, NotAllowed, Role
 from slotcar.broker import Broker
+from slotcar.broker.requests import Options
 from slotcar.network.model import Network
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.source import source_of_body
+from slotcar.planning.step import Action
 from slotcar.store import open_ledger
 from slotcar.store.queries import EntryFilter
 from tests.integration.api.conftest import GARNET, START, body
@@ -261,3 +264,19 @@ def test_a_group_with_one_member_above_the_gate_is_applied_and_waits_whole(broke
     read = plan_of_document(json.loads(json.dumps(plan_document(plan))), "plan", "")
     assert [step.waits for step in read.steps] == [True, True]
     assert {one.state for one in broker.apply(read, OPERATOR, NOW).entries} == {State.AWAITING_APPROVAL}
+
+
+def test_a_plan_waits_for_no_lock_and_writes_nothing(broker: Broker, database_url: str) -> None:
+    """A hold that ran out leaves its room to the plan, and stays in the ledger until somebody writes."""
+    (wanted,) = source_of_body(
+        {"version": 1, "reservations": [small("held") | {"rate": "30 Mbit/s"}]}, NOW, "mine", 1000
+    ).reservations
+    held = broker.create(wanted, OPERATOR, NOW - timedelta(minutes=10), Options(hold=timedelta(minutes=5)))
+    before = broker.ledger.last_event()
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT * FROM head FOR UPDATE")
+        plan = planned(broker, small("other", rate="30 Mbit/s"))
+    assert [step.action for step in plan.steps] == [Action.CREATE]
+    kept = broker.ledger.get(held.handle)
+    assert kept is not None
+    assert (kept.state, broker.ledger.last_event()) == (State.HELD, before)

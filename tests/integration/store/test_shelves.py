@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from slotcar.admission import capacities
+from slotcar.admission import SlotTables, capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import to_us
@@ -304,7 +304,9 @@ def test_a_shelf_in_memory_and_the_database_decide_alike(
         for table in ("flow", "occupancy", "event", "idempotency", "entry"):
             connection.execute(text(f"DELETE FROM {table}"))
         counters = connection.execute(text("SELECT sequence, event, entry_number FROM head")).one()
-    shelf, cache, now = MemoryShelf(terms, T0, head=Head(*counters)), TableCache(), T0
+    tables = SlotTables(TERMS_CAPACITIES)
+    tables.prune(T0)
+    shelf, cache, now = MemoryShelf(terms, (), Head(*counters), tables), TableCache(), T0
     for minutes, listed in work:
         now += timedelta(minutes=minutes)
         live = sorted((one for one in shelf if one.state in OCCUPYING), key=lambda one: one.number)

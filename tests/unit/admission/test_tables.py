@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import slotcar.admission
-from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission import Demand, ResourceId, SlotTables, kernels, storage
 from slotcar.admission.tables import MAX_RATE_BPS
 from slotcar.base.timebase import to_us
 from tests.unit.admission.support import LINK, SLS, admit, at, tables, window
@@ -177,3 +177,14 @@ def test_the_model_loads_no_compiler() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("count", [1, 2, 100])
+def test_an_empty_state_is_what_packing_nothing_gives(count: int) -> None:
+    packed, empty = storage.pack([storage.NOTHING] * count), storage.empty(count)
+    for name in ("dirs", "meta", "head"):
+        assert np.array_equal(getattr(packed, name), getattr(empty, name)), name
+    free = int(packed.head[kernels.FREE])
+    assert np.array_equal(packed.free[:free], empty.free[:free])
+    assert np.array_equal(packed.pool[:count, :, : storage.FILL], empty.pool[:count, :, : storage.FILL])
+    assert packed.pool.shape == empty.pool.shape

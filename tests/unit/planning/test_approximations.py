@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from slotcar.admission import SlotTables, capacities
 from slotcar.book.rules.policy import Policy
 from slotcar.cli.from_documents import plan_of
 from slotcar.cli.plan_words import print_boundaries, print_documents
 from slotcar.network import load_network
 from slotcar.network.model import Network
-from slotcar.planning.matching import match
-from slotcar.planning.plan import Plan, make_plan
+from slotcar.planning.offline import plan_offline
+from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import plan_markdown
 from slotcar.planning.plan_page import PageStart, page_document
@@ -45,10 +44,7 @@ def wanted(name: str, **more: Any) -> dict[str, Any]:
 
 def planned(network: Network, *reservations: dict[str, Any], show_from: datetime | None = None) -> Plan:
     source = source_of_body({"version": 1, "reservations": list(reservations)}, NOW, "tonight", 10_000)
-    return make_plan(
-        match(source.reservations, (), source.scope, NOW), (), SlotTables(capacities(network)), network, now=NOW,
-        sequence=7, scope=source.scope, policy=Policy(), names_others=True, show_from=show_from,
-    )  # fmt: skip
+    return plan_offline(source, network, Policy(), NOW, most_paths=1, no_ledger_yet=True, show_from=show_from)
 
 
 def qbss_alone() -> Plan:

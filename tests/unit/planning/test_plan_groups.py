@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from slotcar.admission import SlotTables, capacities
+from slotcar.admission import SlotTables
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
-from slotcar.planning.matching import Scope, match
+from slotcar.planning.matching import Scope
+from slotcar.planning.offline import forms_offline, shelf_offline
 from slotcar.planning.plan import Plan, make_plan
 from slotcar.planning.plan_file import plan_document
+from slotcar.planning.platform_limits import PlatformLimits
+from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action
 from slotcar.reservation.model import Endpoint, Membership, Reservation
 from tests.support.networks import line_network
@@ -24,12 +27,10 @@ def member(group: str, name: str, rate_bps: int, port: int) -> Reservation:
 
 
 def planned(*wanted: Reservation, gate: Gate = NO_GATE) -> tuple[Plan, SlotTables]:
-    scope, tables = Scope("set", frozenset({"hep"})), SlotTables(capacities(NETWORK))
-    plan = make_plan(
-        match(wanted, (), scope, T0), (), tables, NETWORK,
-        now=T0, sequence=0, scope=scope, policy=Policy(gate=gate), names_others=True,
-    )  # fmt: skip
-    return plan, tables
+    source = ReservationSource(wanted, Scope("set", frozenset({"hep"})))
+    shelf = shelf_offline(NETWORK, Policy(gate=gate), T0)
+    forms = forms_offline(NETWORK, 1, PlatformLimits(NETWORK).condition)
+    return make_plan(source, shelf, forms, now=T0, sequence=0), shelf.tables(0)
 
 
 def test_of_a_refused_group_nothing_is_created_and_nothing_is_taken() -> None:

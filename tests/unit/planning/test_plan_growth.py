@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from slotcar.admission import SlotTables, capacities
 from slotcar.book.model import Entry
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
-from slotcar.planning.matching import Scope, match
-from slotcar.planning.offline import entries_of
-from slotcar.planning.plan import Plan, make_plan
+from slotcar.planning.matching import Scope
+from slotcar.planning.offline import entries_of, plan_offline
+from slotcar.planning.plan import Plan
+from slotcar.planning.source import ReservationSource
 from slotcar.reservation.model import Endpoint, Membership, Reservation
 from tests.support.calls import calls_of
 from tests.support.networks import line_network
@@ -53,13 +53,8 @@ def groups(number: int) -> Reservation:
 
 
 def planned(wanted: list[Reservation], current: tuple[Entry, ...] = ()) -> Plan:
-    scope, tables = Scope("set", frozenset(one.owner for one in wanted)), SlotTables(capacities(NETWORK))
-    for entry in current:
-        tables.add(entry.demands, entry.reservation.slots)
-    return make_plan(
-        match(wanted, current, scope, T0), current, tables, NETWORK,
-        now=T0, sequence=0, scope=scope, policy=POLICY, names_others=True,
-    )  # fmt: skip
+    source = ReservationSource(tuple(wanted), Scope("set", frozenset(one.owner for one in wanted)))
+    return plan_offline(source, NETWORK, POLICY, T0, most_paths=1, no_ledger_yet=True, entries=current)
 
 
 @pytest.mark.parametrize("kind", [one_owner, an_owner_each, at_once, groups], ids=lambda kind: kind.__name__)

@@ -20,7 +20,7 @@ from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.offline import entries_of
-from slotcar.planning.platform_limits import FEW_FLOWS, PlatformLimits, busiest
+from slotcar.planning.platform_limits import FEW_FLOWS, PlatformLimits, after_admission, busiest
 from slotcar.planning.routing import route
 from slotcar.platforms import Unrenderable, renderer_of
 from slotcar.platforms.intent import intents_at
@@ -192,7 +192,7 @@ def test_admission_answers_before_the_platform() -> None:
     where = fast("mqc-before-hqf")
     ends = {"source": Endpoint(host="north-data"), "destination": Endpoint(host="south-data")}
     routed = route(reservation("a", 300_000_000, **ends), where)
-    condition = PlatformLimits(where).condition_after_admission(routed)
+    condition = after_admission(PlatformLimits(where).condition, routed)
     assert condition is not None
     assert condition.few < 0, "it is asked also where nobody else is there"
     with pytest.raises(CannotExpress, match=r"200 Mbit/s at most; .* is the highest rate that fits"):

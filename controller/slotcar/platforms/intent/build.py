@@ -35,6 +35,7 @@ def intents_at(
         for flow in flows_of(one.entry, one.slot, network, devices):
             flows.setdefault(flow.interface.device, []).append(flow)
     load = load_of(ordered, network, devices, beside)
+    names = network.devices.keys() if devices is None else network.devices.keys() & set(devices)
     return {
         device.name: QosIntent(
             device=device.name,
@@ -45,8 +46,8 @@ def intents_at(
             untrusted=tuple(sorted(_untrusted(device, network), key=str)),
             allocations=tuple(sorted(allocations.get(device.name, ()))),
         )
-        for _, device in sorted(network.devices.items())
-        if network.is_configured(device) and (devices is None or device.name in devices)
+        for device in map(network.devices.__getitem__, sorted(names))
+        if network.is_configured(device)
     }
 
 
