@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from slotcar.admission.service_curves import ServiceCurve, TokenBucket
 from slotcar.base.registry import facts_of, folder_of
 from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms.intent.model import Egress
 from slotcar.platforms.model import Approximation, Change, Configuration, Renderer, Unreadable, Unrenderable
+
+if TYPE_CHECKING:  # a push has no use for what admission counts with
+    from slotcar.admission.service_curves import ServiceCurve, TokenBucket
 
 __all__ = [
     "Approximation",
