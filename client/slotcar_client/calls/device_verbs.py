@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import quote
 
-from slotcar_client.calls.requests import Time, items, pages, send, send_json, time_text
+from slotcar_client.calls.requests import Time, items, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
@@ -30,7 +29,7 @@ def revisions(*, before: str | None = None, limit: int | None = None) -> Convers
 
 def holds() -> Conversation[list[documents.Hold]]:
     """The routers that are held, by name; not for requesters."""
-    return (yield from items("/v1/holds", {}))
+    return (yield from send(verbs.Holds()))["items"]
 
 
 def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[documents.Hold]:
@@ -40,9 +39,9 @@ def hold(device: str, reason: str = "", *, until: Time | None = None) -> Convers
 
 def release(device: str) -> Conversation[documents.Hold]:
     """Ends the hold of a router, and gives it; for operators."""
-    return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/release"))
+    return (yield from send(verbs.Release(device)))
 
 
 def difference(device: str) -> Conversation[documents.DifferenceOfDevice]:
     """What a device has beside what it is to have; reads it, which takes seconds. Not for requesters."""
-    return (yield from send_json("GET", f"/v1/devices/{quote(device, safe='')}/difference"))
+    return (yield from send(verbs.Difference(device)))

@@ -79,6 +79,7 @@ Handle = Annotated[
 ]
 Device = Annotated[str, Keyword("maxLength", 320), Keyword("examples", ("anl-7507-1",)), "a device of the inventory"]
 Reason = Annotated[str, Keyword("maxLength", 500), Keyword("pattern", LINE_PATTERN), "one line, for the audit log"]
+Owner = Annotated[str | None, Keyword("maxLength", 128), Keyword("pattern", LINE_PATTERN), "only this owner's"]
 _BODY = (400, 413, 415, 422)
 _CHANGE = (401, 403, 404, 409, 503)
 
@@ -143,4 +144,69 @@ class Hold(
     until: Annotated[Time | None, "when the controller manages it again; left out: once it is released"] = None
 
 
-VERBS: dict[str, type[Verb[Any]]] = {one.name: one for one in (Create, Status, Commit, Hold)}
+@dataclass(frozen=True)
+class Release(
+    Verb[documents.Hold], to="POST /v1/devices/{device}/release", summary="End the hold of a device", errors=_CHANGE
+):
+    """The controller that leads reads it then, and pushes what the ledger wants. The answer is the hold that was ended."""
+
+    device: Device
+
+
+@dataclass(frozen=True)
+class Holds(Verb[documents.Holds], to="GET /v1/holds", summary="The devices that are held", errors=(401, 403, 503)):
+    """By name, each with why, by whom, and until when."""
+
+
+@dataclass(frozen=True)
+class Difference(
+    Verb[documents.DifferenceOfDevice],
+    to="GET /v1/devices/{device}/difference",
+    summary="Where a device differs from what is wanted now",
+    errors=_CHANGE,
+):
+    """Reads the device through Ansible, which takes seconds, and changes nothing.
+
+    `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
+    the device could not be read.
+    """
+
+    device: Device
+
+
+@dataclass(frozen=True)
+class Whoami(Verb[documents.Caller], to="GET /v1/whoami", summary="Who asks", errors=(401, 503)):
+    """Whom the token stands for, and until when."""
+
+
+@dataclass(frozen=True)
+class Endpoints(
+    Verb[documents.Endpoints],
+    to="GET /v1/endpoints",
+    summary="What may be a source or a destination",
+    errors=(401, 503),
+):
+    """End systems by name, and networks whose addresses may be said. A requester sees those that it may use."""
+
+
+@dataclass(frozen=True)
+class Services(Verb[documents.Services], to="GET /v1/services", summary="What may be reserved", errors=(401, 503)):
+    """Each service with its PHB and code points. Those that are not `reserved` promise no rate."""
+
+
+@dataclass(frozen=True)
+class Limits(Verb[documents.Limits], to="GET /v1/limits", summary="The operator's limits", errors=(401, 403, 503)):
+    """How far ahead, how long and how much may be reserved, from which rate on it is approved, and what the owner has of
+    its quotas. The caller's own owner where none is named."""
+
+    owner: Owner = None
+
+
+VERBS: dict[str, type[Verb[Any]]] = {
+    one.name: one
+    for one in (
+        *(Create, Status, Commit),
+        *(Difference, Hold, Holds, Release),
+        *(Whoami, Endpoints, Services, Limits),
+    )
+}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from slotcar.api.answers import model_of
-from slotcar.api.context import OwnerQuery, TheCaller, TheContext
+from slotcar.api.context import Context
+from slotcar.api.verbs import serves
 from slotcar.base.timebase import iso
+from slotcar.book.rules.roles import Caller
 from slotcar.views.offers import services_document
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 router = APIRouter(prefix="/v1", tags=["offers"])
 
 
-@router.get("/whoami", response_model=model_of(documents.Caller), summary="Who asks")
-def whoami(caller: TheCaller) -> documents.Caller:
-    """Whom the token stands for, and until when."""
+@serves(router, verbs.Whoami)
+def whoami(_verb: verbs.Whoami, _context: Context, caller: Caller) -> documents.Caller:
     return {
         "name": caller.name,
         "role": caller.role.value,
@@ -24,22 +24,16 @@ def whoami(caller: TheCaller) -> documents.Caller:
     }
 
 
-@router.get(
-    "/endpoints", response_model=model_of(documents.Endpoints), summary="What may be a source or a destination"
-)
-def endpoints(context: TheContext, caller: TheCaller) -> documents.Endpoints:
-    """End systems by name, and networks whose addresses may be said. A requester sees those that it may use."""
+@serves(router, verbs.Endpoints)
+def endpoints(_verb: verbs.Endpoints, context: Context, caller: Caller) -> documents.Endpoints:
     return context.broker.endpoints(caller)
 
 
-@router.get("/services", response_model=model_of(documents.Services), summary="What may be reserved")
-def services(_caller: TheCaller) -> documents.Services:
-    """Each service with its PHB and code points. Those that are not `reserved` promise no rate."""
+@serves(router, verbs.Services)
+def services(_verb: verbs.Services, _context: Context, _caller: Caller) -> documents.Services:
     return services_document()
 
 
-@router.get("/limits", response_model=model_of(documents.Limits), summary="The operator's limits")
-def limits(context: TheContext, caller: TheCaller, owner: OwnerQuery = None) -> documents.Limits:
-    """How far ahead, how long and how much may be reserved, from which rate on it is approved, and what the owner has of
-    its quotas. The caller's own owner where none is named."""
-    return context.broker.limits(owner, caller, context.now())
+@serves(router, verbs.Limits)
+def limits(verb: verbs.Limits, context: Context, caller: Caller) -> documents.Limits:
+    return context.broker.limits(verb.owner, caller, context.now())
