@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from slotcar.admission.service_curves import ServiceCurve, in_a_row, sending_ns, sent_bytes
+from slotcar.admission.service_curves import BIT_NS, ServiceCurve, in_a_row, sending_ns, sent_bytes
 
 #: Where delays still grow after so many rounds, they depend on each other in a circle that is too full.
 MOST_ROUNDS = 200
@@ -221,7 +221,7 @@ class _Analysis:
         bends_ns = {(0, 0)}
         for burst, rate, line in arrivals:
             if line is not None and burst > line.curve.output_bytes and line.line_bps > rate:
-                bits_ns = (burst - line.curve.output_bytes) * 8_000_000_000
+                bits_ns = (burst - line.curve.output_bytes) * BIT_NS
                 faster_bps = line.line_bps - rate
                 bends_ns.add((bits_ns // faster_bps, -(-bits_ns // faster_bps)))
         worst_ns = 0

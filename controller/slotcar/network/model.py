@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated
@@ -181,6 +182,12 @@ class Network(Frozen):
             KeyError: no such device or interface.
         """
         return self.devices[interface_id.device].interfaces[interface_id.name]
+
+    def has(self, interface_ids: Iterable[InterfaceId]) -> bool:
+        """Whether it has all of these interfaces."""
+        return all(
+            one.device in self.devices and one.name in self.devices[one.device].interfaces for one in interface_ids
+        )
 
     def is_configured(self, device: Device) -> bool:
         """Whether Slotcar configures it: not in an over-provisioned domain, which has no QoS and needs none (D7.3

@@ -17,17 +17,25 @@ from functools import partial
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.delays import Bundle, HopDelay, NoBound, QueuedLine, WorstDelay, worst_delays
 from slotcar.admission.model import DelayRefused, Refused
-from slotcar.admission.service_curves import LONGEST_PACKET_BYTES, ServiceCurve, TokenBucket, sending_ns, sent_bytes
+from slotcar.admission.service_curves import (
+    BIT_NS,
+    LONGEST_PACKET_BYTES,
+    ServiceCurve,
+    TokenBucket,
+    sending_ns,
+    sent_bytes,
+)
 from slotcar.base.units import format_bytes_about, format_latency, format_rate_about
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.book.model import Entry
 from slotcar.network.model import Interface, InterfaceId, Network
-from slotcar.network.path.model import Path
+from slotcar.network.path.model import Path, ends_of
 from slotcar.planning.errors import RefusedByAdmission
+from slotcar.planning.routing import highest_slots
 from slotcar.platforms import Unrenderable, renderer_of, service_curve
 from slotcar.platforms.intent.egress import Load, egress_of, outbound
 from slotcar.platforms.intent.flows import first_ingress, flows_of
-from slotcar.reservation.model import Reservation, Slot, constant_slots, joined_slots
+from slotcar.reservation.model import Reservation, constant_slots, joined_slots
 
 NS_PER_US = 1_000
 #: Of more different sets of reservations that are open together only the one that is refused is asked what would fit.
@@ -142,7 +150,7 @@ class DelayBounds:
         if form.service not in RESERVED_SERVICES or not self._knows(paths):
             return
         form_entry = replace(entry, reservation=form, paths=paths)
-        for slot in joined_slots(self._highest(form, paths)):
+        for slot in joined_slots(highest_slots(form, paths, self.network)):
             for flow in flows_of(form_entry, slot, self.network):
                 direction = Direction.BOTH.ways[flow.number & 1]
                 path = paths[form.direction.ways.index(direction)]
@@ -150,14 +158,6 @@ class DelayBounds:
                 rate_bps, burst_bytes = renderer_of(device).policer(flow, device)
                 way = self._way(path)
                 yield _BoundFlow(entry, form, direction, path, way, burst_bytes, rate_bps, slot.start, slot.end)
-
-    def _highest(self, form: Reservation, paths: Sequence[Path]) -> tuple[Slot, ...]:
-        """A background reservation's slots with the most that it may become."""
-        if form.share is None:
-            return form.slots
-        ends = [end for path in paths for hop in path.hops for end in (hop.ingress, hop.egress)]
-        parts = [self.network.interface(end).share_bps(form.service) for end in ends]
-        return constant_slots(form.windows, min([form.share.at_most_bps, *parts]), form.direction)
 
     def _way(self, path: Path) -> tuple[InterfaceId, ...]:
         ingress = first_ingress(path, self.network)
@@ -167,11 +167,7 @@ class DelayBounds:
 
     def _knows(self, paths: Sequence[Path]) -> bool:
         """Whether the inventory still has all of the paths: what it has no more nobody is told to send there."""
-        ends = [end for path in paths for hop in path.hops for end in (hop.ingress, hop.egress)]
-        return all(
-            end.device in self.network.devices and end.name in self.network.devices[end.device].interfaces
-            for end in ends
-        )
+        return self.network.has(ends_of(paths))
 
     # -- worst cases ---------------------------------------------------------------------------------------------------
 
@@ -288,7 +284,8 @@ class DelayBounds:
         Raises:
             NoBound: how long a link of the way takes is not known, or an over-provisioned domain is crossed.
         """
-        for device in sorted(flow.path.unreserved_devices):
+        if unreserved := flow.path.unreserved_devices:
+            device = min(unreserved)
             raise NoBound(device, _OVER_PROVISIONED.format(device))
         for place in flow.way:
             interface = self.network.interface(place)
@@ -316,7 +313,7 @@ class DelayBounds:
         sizes = [
             (flow.packet_bytes + one.overhead_bytes, one.capacity_bps) for one in map(self.network.interface, flow.way)
         ]
-        return sum(size * 8_000_000_000 // rate_bps for size, rate_bps in sizes)
+        return sum(size * BIT_NS // rate_bps for size, rate_bps in sizes)
 
     # -- refusals ------------------------------------------------------------------------------------------------------
 

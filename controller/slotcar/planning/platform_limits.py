@@ -21,9 +21,9 @@ from slotcar.base.units import format_rate_about, parse_rate_bps
 from slotcar.book.model import Condition, Entry, State
 from slotcar.book.timeline import Active, active_at
 from slotcar.network.model import Device, Network
-from slotcar.network.path.model import crossed
+from slotcar.network.path.model import crossed, ends_of
 from slotcar.planning.errors import CannotExpress
-from slotcar.planning.routing import RoutedReservation
+from slotcar.planning.routing import RoutedReservation, highest_slots
 from slotcar.platforms import Unrenderable, renderer_of
 from slotcar.platforms.intent import EdgeFlow, QosIntent, intents_at
 from slotcar.platforms.intent.flows import first_ingress, flows_of
@@ -146,10 +146,7 @@ class PlatformLimits:
         reservation = entry.reservation
         if reservation.share is None or not self._knows(entry):
             return entry
-        ends = [end for path in entry.paths for hop in path.hops for end in (hop.ingress, hop.egress)]
-        parts = [self.network.interface(end).share_bps(reservation.service) for end in ends]
-        highest_bps = min([reservation.share.at_most_bps, *parts])
-        slots = constant_slots(reservation.windows, highest_bps, reservation.direction)
+        slots = highest_slots(reservation, entry.paths, self.network)
         return replace(entry, reservation=reservation.model_copy(update={"slots": slots}))
 
     def _check_queues(self, name: str, at: datetime) -> None:
@@ -177,11 +174,7 @@ class PlatformLimits:
 
     def _knows(self, entry: Entry) -> bool:
         """Whether the inventory still has all of the entry's path."""
-        ends = [end for path in entry.paths for hop in path.hops for end in (hop.ingress, hop.egress)]
-        return all(
-            end.device in self.network.devices and end.name in self.network.devices[end.device].interfaces
-            for end in ends
-        )
+        return self.network.has(ends_of(entry.paths))
 
 
 def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, frozenset[int]]]:

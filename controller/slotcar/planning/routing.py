@@ -12,8 +12,8 @@ from slotcar.book.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.network.path import find_paths
 from slotcar.network.path.candidates import candidate_paths
-from slotcar.network.path.model import Hop, Path
-from slotcar.reservation.model import Reservation
+from slotcar.network.path.model import Hop, Path, ends_of
+from slotcar.reservation.model import Reservation, Slot, constant_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,15 @@ class RoutedReservation:
             created_at=now,
             changed_at=now,
         )
+
+
+def highest_slots(reservation: Reservation, paths: Sequence[Path], network: Network) -> tuple[Slot, ...]:
+    """The slots; of a background reservation with the highest rate that it may get on these paths."""
+    share = reservation.share
+    if share is None:
+        return reservation.slots
+    parts_bps = [network.interface(end).share_bps(reservation.service) for end in ends_of(paths)]
+    return constant_slots(reservation.windows, min([share.at_most_bps, *parts_bps]), reservation.direction)
 
 
 def route(reservation: Reservation, network: Network, paths: Sequence[Path] | None = None) -> RoutedReservation:

@@ -11,7 +11,7 @@ from slotcar.base.units import format_rate, format_rate_about
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.book.shares import LEAST_BPS
 from slotcar.network.model import Network
-from slotcar.network.path.model import Path
+from slotcar.network.path.model import Path, ends_of
 from slotcar.reservation.model import BackgroundShare, Reservation
 
 _MILLION = 1_000_000
@@ -86,7 +86,7 @@ def _above_the_line(reservation: Reservation, paths: Sequence[Path], network: Ne
 def _narrower(
     reservation: Reservation, way: Direction, path: Path, wanted_bps: int, network: Network
 ) -> Iterator[str]:
-    lines = [network.interface(end) for hop in path.hops for end in (hop.ingress, hop.egress)]
+    lines = [network.interface(end) for end in ends_of([path])]
     narrowest = min(lines, key=lambda one: one.capacity_bps, default=None)
     if narrowest is not None and wanted_bps > narrowest.capacity_bps:
         line_words = format_rate(narrowest.capacity_bps)

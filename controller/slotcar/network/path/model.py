@@ -50,6 +50,11 @@ class Path:
         return self.hops[0].ingress
 
 
+def ends_of(paths: Iterable[Path]) -> list[InterfaceId]:
+    """The interfaces by which these paths come into devices and leave them, in their order."""
+    return [end for path in paths for hop in path.hops for end in (hop.ingress, hop.egress)]
+
+
 def crossed(paths: Iterable[Path]) -> set[str]:
     """The devices on these paths, also those that ask for no reservation."""
     return {hop.device for path in paths for hop in path.hops}
