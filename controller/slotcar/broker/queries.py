@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from slotcar.auth import access
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import MICROSECOND, SYSTEM, Clocks, Window
+from slotcar.book.batch import may_be_open
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import OCCUPYING, Entry, Event
 from slotcar.book.rules import request_limits, roles
@@ -122,21 +123,33 @@ class Queries:
             self.ledger.summaries.recorded(handles, sorted(devices), TELLING, LAST_EVENTS),
             whole=roles.may_overview(caller),
         )
+        delays = self._promised_delays(entries)
         return tuple(
             replace(
                 entry,
                 slot=slot_now(entry, recorded, now),
-                notes=(*foreseen(entry.reservation, entry.paths, self.network), *self._promised_delays(entry)),
+                notes=(*foreseen(entry.reservation, entry.paths, self.network), *delays.get(entry.handle, ())),
             )
             for entry in entries
         )
 
-    def _promised_delays(self, entry: Entry) -> tuple[str, ...]:
-        """What its worst delays are, where it is promised any, beside what is reserved by now."""
-        if not entry.reservation.is_bounded or entry.state not in OCCUPYING:
-            return ()
-        beside = self.ledger.live_between(entry.reservation.start, entry.reservation.end)
-        return self.delay_bounds.notes(entry, [one for one in beside if one.handle != entry.handle])
+    def _promised_delays(self, entries: Sequence[Entry]) -> Mapping[str, tuple[str, ...]]:
+        """By handle, what the worst delays of those are that are promised any, beside what is reserved by now.
+
+        As admission counts it, also beside what ends or begins at the instant at which they begin or end.
+        """
+        bounded = [one for one in entries if one.reservation.is_bounded and one.state in OCCUPYING]
+        if not bounded:
+            return {}
+        first = min(one.reservation.start for one in bounded) - MICROSECOND
+        last = max(one.reservation.end for one in bounded) + MICROSECOND
+        live = self.ledger.live_between(first, last)
+        notes = {}
+        for entry in bounded:
+            span = entry.reservation.start, entry.reservation.end
+            others = [one for one in live if one.handle != entry.handle and may_be_open(one, *span)]
+            notes[entry.handle] = self.delay_bounds.notes(entry, others)
+        return notes
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.

@@ -73,6 +73,23 @@ def test_what_is_promised_is_said(broker: Broker) -> None:
     assert again.reservation.delay == TimeBound(at_most_us=30_000)
 
 
+def test_a_page_of_promises_is_read_beside_all_others_at_once(broker: Broker) -> None:
+    entries = [create(broker, name, 2, 40) for name in "abc"]
+    with statements_of(broker.ledger) as one_read:
+        broker.with_slots(entries[:1], OPERATOR, T0)
+    with statements_of(broker.ledger) as all_read:
+        broker.with_slots(entries, OPERATOR, T0)
+    assert len(all_read) == len(one_read)
+
+
+def test_what_is_said_counts_what_begins_when_it_ends_as_admission_does(broker: Broker) -> None:
+    bounded = create(broker, "a", 20, 30)
+    (alone,) = broker.with_slots([bounded], OPERATOR, T0)
+    create(broker, "b", 2, start=60, end=120)
+    (beside,) = broker.with_slots([bounded], OPERATOR, T0)
+    assert beside.notes != alone.notes
+
+
 def test_of_requests_at_once_no_two_break_a_promise_together(broker: Broker) -> None:
     """Each by itself would fit."""
     create(broker, "a", 10, 22)
