@@ -19,8 +19,6 @@ from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 
 T = TypeVar("T")
-#: How the refusal of a member begins that would have room by itself.
-WITH_ITS_GROUP = "it goes with its group"
 
 
 class Basis(Protocol):
@@ -52,6 +50,7 @@ class Decided:
         admit: the request in the form that was decided: on the way that it takes.
         old: what it changes.
         entry: as it was settled; None where it is refused.
+        with_group: it is refused because another member of its group is, and not of itself.
         moved: handles of transfers that make room for it.
     """
 
@@ -59,6 +58,7 @@ class Decided:
     old: Entry | None
     entry: Entry | None = None
     refusal: Refused | None = None
+    with_group: bool = False
     moved: frozenset[str] = frozenset()
 
     @property
@@ -148,8 +148,10 @@ class PlannedChanges(Operation[T]):
         for _, old in opened:
             if old is not None and old.handle not in staying:
                 transaction.take(old)
-        with_it = Refused(reason=f"{WITH_ITS_GROUP}, of which there is no room for {', '.join(refused)}")
-        return [one if one.refusal else Decided(one.admit, one.old, refusal=with_it) for one in decided]
+        with_it = Refused(reason=f"it goes with its group, of which there is no room for {', '.join(refused)}")
+        return [
+            one if one.refusal else Decided(one.admit, one.old, refusal=with_it, with_group=True) for one in decided
+        ]
 
     def _decided(self, transaction: Transaction, admit: Admit, old: Entry | None, staying: Collection[str]) -> Decided:
         stays = old if old and old.handle in staying else None
@@ -200,9 +202,8 @@ class ApplyPlan(PlannedChanges[tuple[Entry, ...]]):
         for admit, old in opened:
             admit.check_rules(transaction, old)
         decided = self.decided(transaction, opened)
-        refused = [(one.key, one.refusal) for one in decided if one.refusal]
-        if refused:
-            of_themselves = [one for one in refused if not one[1].reason.startswith(WITH_ITS_GROUP)]
+        of_themselves = [(one.key, one.refusal) for one in decided if one.refusal and not one.with_group]
+        if of_themselves:  # without one no member of a group goes with it
             raise PlanNotAdmitted(tuple(of_themselves))
         self.check(transaction, decided, before)
         # A later one may have moved an earlier one.
