@@ -25,9 +25,6 @@ def nobody_asked() -> None:
     _answered_by, _is_controller = "", False
 
 
-_is_controller = False
-
-
 def answered_by() -> str:
     """The controller's address, or the state folder; empty where the command has asked neither."""
     return _answered_by

@@ -75,7 +75,7 @@ def _contexts_file() -> Path:
 def translated() -> Iterator[None]:
     """
     Raises:
-        NoAnswer, Declined, RefusedThere: instead of the client library's errors, in the same words.
+        NoAnswer, Declined, RefusedByController: instead of the client library's errors, in the same words.
     """
     import slotcar_client
 
