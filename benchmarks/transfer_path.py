@@ -98,7 +98,7 @@ class Program:
 def measure(quick: bool, say: Say) -> Iterator[Figure]:
     size_bytes = QUICK_BYTES if quick else SIZE_BYTES
     ensure_for("the tests of transfers", say)
-    os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
+    os.environ.setdefault(PORT_BASE_VARIABLE, str(PORT_BASE))
     with ExitStack() as opened:
         state = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="slotcar-path-bench-")))
         started = opened.enter_context(bench(nict_af.HERE / "inventory", state, say, real_time=True))

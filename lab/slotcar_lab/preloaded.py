@@ -9,8 +9,8 @@ from slotcar_lab import requirements
 from slotcar_lab.errors import LabError
 
 
-def compile_library(source: Path, folder: Path) -> Path:
-    """The library, compiled into `folder` under its source's name.
+def compile_library(source: Path, folder: Path, **constants: int) -> Path:
+    """The library, compiled into `folder` under its source's name. `constants`: what the source leaves to be defined.
 
     Raises:
         LabError: it cannot be compiled; says why.
@@ -22,7 +22,8 @@ def compile_library(source: Path, folder: Path) -> Path:
             "virtual time and clocks that can be set need the package tcc; install it:"
             " python -m slotcar_lab requirements --install"
         )
-    argv = [compiler, "-shared", "-nostdlib", "-o", str(library), str(source)]
+    defined = [f"-D{name}={number}" for name, number in constants.items()]
+    argv = [compiler, "-shared", "-nostdlib", *defined, "-o", str(library), str(source)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise LabError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")

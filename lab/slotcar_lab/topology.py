@@ -179,13 +179,13 @@ PORT_BASE_VARIABLE = "SLOTCAR_LAB_PORT_BASE"
 DEFAULT_PORT_BASE = 2200
 
 
-def port_base() -> int:
-    """The base that the environment names, else 2200.
+def port_base(default: int = DEFAULT_PORT_BASE) -> int:
+    """The base that the environment names, else the default.
 
     Raises:
         LabError: it names something that is no port number with room above it.
     """
-    text = os.environ.get(PORT_BASE_VARIABLE) or str(DEFAULT_PORT_BASE)
+    text = os.environ.get(PORT_BASE_VARIABLE) or str(default)
     if not text.isascii() or not text.isdigit() or not 1_024 <= int(text) <= 65_000:
         raise LabError(f"{PORT_BASE_VARIABLE} is {text!r}; it must be a port number from 1024 to 65000, such as 2300")
     return int(text)

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-#: So long the emulator pauses at RDRAND, in nanoseconds of this machine, as `guest/pause.c` says.
+#: So long the emulator pauses at RDRAND (`guest/pause.c`), in nanoseconds of this machine.
 PAUSE_NS = 500_000
 #: Instructions after it, each a nanosecond of the guest's.
 QUICK = PAUSE_NS // 12

@@ -26,10 +26,10 @@ from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.experiments.scale import Scale
 from slotcar_lab.places import HOME
-from slotcar_lab.topology import PORT_BASE_VARIABLE
+from slotcar_lab.topology import PORT_BASE_VARIABLE, port_base
 
 #: Beside the ports of `slotcar lab up`, so that a lab which is up stays out of it.
-PORT_BASE = "2260"
+PORT_BASE = 2260
 #: More than a lab has routers.
 PORTS_OF_A_GUEST = 20
 #: Side by side: each waits for its controller and its plays most of the time.
@@ -88,7 +88,7 @@ def run(
         LabError: a name is unknown.
     """
     chosen = [find(name) for name in names or NAMES]
-    os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
+    os.environ.setdefault(PORT_BASE_VARIABLE, str(PORT_BASE))
     ran = Ran()
     while left := ran.of(chosen):
         together = _of_one_lab(left, part)
@@ -110,12 +110,15 @@ def run_side_by_side(names: Sequence[str], guests: int, *, smoke: bool = False, 
     """As `run`, in virtual time, but what shares no lab runs in `guests` processes, each with a lab at a time.
 
     A guest in virtual time gives the same figures, whatever else this machine does.
+
+    Raises:
+        LabError: a name is unknown, or the environment names no port.
     """
     began = time.monotonic()
     chosen = left = [find(name) for name in names or NAMES]
     ran, context = Ran(), multiprocessing.get_context("spawn")
     places: SimpleQueue[int] = context.SimpleQueue()
-    base = int(os.environ.get(PORT_BASE_VARIABLE) or PORT_BASE)
+    base = port_base(PORT_BASE)
     for number in range(guests):
         places.put(base + number * PORTS_OF_A_GUEST)
     with ProcessPoolExecutor(guests, mp_context=context, initializer=_take_ports, initargs=(places,)) as pool:

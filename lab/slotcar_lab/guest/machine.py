@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from slotcar_lab.agent.hold import PAGE_BYTES
+from slotcar_lab.agent.hold import PAGE_BYTES, PAUSE_NS
 from slotcar_lab.errors import LabError
 from slotcar_lab.kernel import GuestKernel, cache_dir
 from slotcar_lab.keys import base_python
@@ -131,7 +131,7 @@ def pausing(emulator: Path, folder: Path) -> dict[str, str]:
         raise LabError(
             f"virtual time needs a QEMU with random numbers from GnuTLS, such as Debian's; {emulator} has others"
         )
-    return os.environ | {"LD_PRELOAD": str(compile_library(PAUSE, folder))}
+    return os.environ | {"LD_PRELOAD": str(compile_library(PAUSE, folder, PAUSE_NS=PAUSE_NS))}
 
 
 def disk_words(disks: tuple[Disk, ...], folder: Path) -> list[str]:

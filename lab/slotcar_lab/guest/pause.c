@@ -16,8 +16,8 @@ extern void *dlsym(void *handle, const char *name);
 extern int nanosleep(const timespec *length, timespec *left);
 extern int prctl(int what, ...);
 
-/* As long as `PAUSE_NS` says in lab/slotcar_lab/agent/hold.py. */
-static const timespec pause = { 0, 500000 };
+/* PAUSE_NS is defined when it is compiled: by lab/slotcar_lab/agent/hold.py. */
+static const timespec pause = { 0, PAUSE_NS };
 
 int gnutls_rnd(int level, void *data, unsigned long size)
 {
