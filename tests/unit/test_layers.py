@@ -29,6 +29,7 @@ ORDER = [
     "views",
     "planning",
     "recovery",
+    "measuring",
     "wiring",
     "broker",
     "overview",

@@ -1,0 +1,1 @@
+"""What was promised is measured: what devices counted, what probes saw, what transfers took."""

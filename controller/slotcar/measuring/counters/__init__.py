@@ -1,0 +1,1 @@
+"""What devices count of each reservation: read, told apart, kept and added up."""
