@@ -127,6 +127,7 @@ class Agent:
                 _relay(peer, child, outbox)
             finally:
                 _end_group(child)
+        _read_to_the_end(peer)
 
     def _child(self, request: dict[str, Any]) -> Child:
         start = functools.partial(_start, request)
@@ -205,6 +206,13 @@ def _obey(frame: wire.Frame, child: Child) -> None:
                 child.stdin.flush()
             else:
                 child.stdin.close()
+
+
+def _read_to_the_end(peer: socket.socket) -> None:
+    """The client closes first: a socket that is closed with a signal unread is reset, and the emulator's network then
+    drops the exit status that was on its way."""
+    while peer.recv(CHUNK_BYTES):
+        pass
 
 
 def _end_group(child: Child) -> None:
