@@ -127,6 +127,7 @@ class Facts:
         schedulers: what may serve an interface's queues; empty where there is no choice.
         served_as: precedences that its queues serve as another service than the marking says.
         resets: services whose code points it resets at a border although they are open to everybody.
+        counts: its folder has `counters.py`, which says what it counts of flows and queues.
         bounds_delay: its folder has `delays.py`, which says what its queues are surely given.
         number_words: in sentences, what it does with rates and bursts beyond rounding them up by one.
         batch_script: of a device with a shell, the text of what takes a change's lines there, in the place of tc.
@@ -146,6 +147,7 @@ class Facts:
     served_as: Mapping[int, Service] = field(default_factory=dict)
     resets: frozenset[Service] = frozenset()
     bounds_delay: bool = False
+    counts: bool = False
     number_words: tuple[str, ...] = ()
     police_floor_bps: int = 8_000
     flows_share: bool = True

@@ -26,6 +26,7 @@ class CarOptions(FlowLists):
 
 
 FACTS = Facts(
+    counts=True,
     transport=TransportKind.IOS,
     options=CarOptions,
     markings=(Marking.PRECEDENCE,),

@@ -51,6 +51,7 @@ class GsrOptions(FlowLists):
 
 
 FACTS = Facts(
+    counts=True,
     transport=TransportKind.IOS,
     options=GsrOptions,
     markings=(Marking.PRECEDENCE,),

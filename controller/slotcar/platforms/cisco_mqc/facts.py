@@ -13,6 +13,7 @@ class MqcOptions(ModularOptions, RouterWithEventManager):
 
 
 FACTS = Facts(
+    counts=True,
     transport=TransportKind.IOS,
     options=MqcOptions,
     markings=(Marking.DSCP,),

@@ -41,6 +41,7 @@ class LinuxOptions(PlatformOptions):
 
 
 FACTS = Facts(
+    counts=True,
     transport=TransportKind.LINUX,
     options=LinuxOptions,
     markings=(Marking.DSCP, Marking.PRECEDENCE),
