@@ -97,7 +97,7 @@ class Overview:
         Raises:
             NotAllowed: a requester, who is told by an enquiry what fits. NoSuchResource, NoSuchDevice.
         """
-        roles.require_overview(caller, "see what is reserved of all resources")
+        roles.require_overview(caller, "see what is reserved of all resources", "resources")
         ledger, network = self.broker.ledger, self.broker.network
         if page.device is not None:
             named_devices(network, [page.device])
@@ -121,7 +121,7 @@ class Overview:
         Raises:
             NotAllowed, NoSuchDevice.
         """
-        roles.require_overview(caller, "see what is reserved of all resources")
+        roles.require_overview(caller, "see what is reserved of all resources", "resources")
         ledger, network = self.broker.ledger, self.broker.network
         if device is not None:
             named_devices(network, [device])
@@ -135,7 +135,7 @@ class Overview:
         Raises:
             NotAllowed: a requester; its endpoints are `Broker.endpoints`.
         """
-        roles.require_overview(caller, "see the network's devices")
+        roles.require_overview(caller, "see the network's devices", "network")
         return network_document(self.broker.network)
 
     def soonest(self, caller: Caller, now: datetime, most: int) -> tuple[Entry, ...]:
@@ -148,7 +148,7 @@ class Overview:
         Raises:
             NotAllowed.
         """
-        roles.require_overview(caller, "see whose reservations cross a resource")
+        roles.require_overview(caller, "see whose reservations cross a resource", "resources")
         return self.broker.ledger.summaries.crossing(resource, window, most)
 
     def boundaries(self, after: datetime, until: datetime, most: int, caller: Caller) -> tuple[BoundaryCounts, ...]:
@@ -195,7 +195,7 @@ class Overview:
         Raises:
             NotAllowed. UnknownHandle. Unrenderable: a platform cannot express it.
         """
-        roles.require_overview(caller, "see what a reservation changes on devices")
+        roles.require_overview(caller, "see what a reservation changes on devices", "configurations")
         ledger, network = self.broker.ledger, self.broker.network
         entry = self.broker.status(which, caller)
         wanted, change = entry, entry.proposed
@@ -218,7 +218,7 @@ class Overview:
         Raises:
             NotAllowed.
         """
-        roles.require_overview(caller, "see devices")
+        roles.require_overview(caller, "see devices", "device_states")
         network = self.broker.network
         latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop, now)
@@ -229,7 +229,7 @@ class Overview:
         Raises:
             NotAllowed. InvalidInput: a file of the archive is broken.
         """
-        roles.require_overview(caller, "see what was pushed")
+        roles.require_overview(caller, "see what was pushed", "revisions")
         return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
 
     def usage(self, by: documents.SummedBy, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:

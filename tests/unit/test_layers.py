@@ -21,6 +21,7 @@ ORDER = [
     "reservation",
     "network",
     "admission",
+    "policy",
     "book",
     "store",
     "platforms",

@@ -63,7 +63,7 @@ class Broker(ReservationFiles):
             NotAllowed: no operator. StaleVersion: it has changed since. ForbiddenTransition: nothing of it waits.
             CannotExpress, RefusedByPolicy: see `create`.
         """
-        roles.require_operator(caller, "approve a reservation")
+        roles.require_operator(caller, "approve a reservation", "approve")
         entry = self._changeable(which, caller, alone=True)
         change = entry.proposed
         routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
@@ -83,7 +83,7 @@ class Broker(ReservationFiles):
         Raises:
             NotAllowed: no operator. ForbiddenTransition: nothing of it waits. InvalidInput: the reason is not one line.
         """
-        roles.require_operator(caller, "reject a reservation")
+        roles.require_operator(caller, "reject a reservation", "reject")
         require_reason(reason)
         handle = self._changeable(which, caller, alone=True).handle
         return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)

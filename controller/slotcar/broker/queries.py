@@ -193,7 +193,7 @@ class Queries:
         Raises:
             NoSuchDevice, NotPossible: see `slotcar.recovery.comparison.compare`.
         """
-        roles.require_overview(caller, "read a device")
+        roles.require_overview(caller, "read a device", "difference")
         return compare(
             self.ledger, self.network, pusher_for(self.network, self.settings, None, self.clocks), now, devices
         )
@@ -251,7 +251,7 @@ class Queries:
             NotAllowed: a requester asks for the events of a device. NoSuchDevice.
         """
         if wanted.device is not None:
-            roles.require_overview(caller, "see the events of a device")
+            roles.require_overview(caller, "see the events of a device", "device_events")
             named_devices(self.network, [wanted.device])
         if roles.may_overview(caller):
             return wanted
@@ -280,7 +280,7 @@ class Queries:
         Raises:
             NoSuchDevice, Unrenderable.
         """
-        roles.require_overview(caller, "see the devices' configurations")
+        roles.require_overview(caller, "see the devices' configurations", "configurations")
         entries = self.ledger.live_between(at, at + MICROSECOND)
         return configurations_at(entries, self.network, at, devices)
 

@@ -45,7 +45,7 @@ class HeldRouters:
         Raises:
             NotAllowed: no operator. NoSuchDevice. NotPossible: there is nothing to go back to.
         """
-        roles.require_operator(caller, "preview a rollback")
+        roles.require_operator(caller, "preview a rollback", "preview_rollback")
         return plan_rollback(self.pusher_for(None), self.network, Goal(to, [device]), now)
 
     def roll_back(self, device: str, to: str, caller: Caller, now: datetime, until: datetime | None = None) -> str:
@@ -88,7 +88,7 @@ class HeldRouters:
             NotAllowed. InvalidInput: `until` is past. NotPossible: whoever leads does not answer, and nothing was done.
             What `roll_back` raises: then they are held no longer than before.
         """
-        roles.require_operator(caller, "roll a router back")
+        roles.require_operator(caller, "roll a router back", "rollback")
         require_future(until, now)
         before, earlier = holds_of(self.ledger, now, devices), removed_of(self.ledger, devices)
         holds = {name: Hold(name, reason, caller.name, now, until, removed=earlier.get(name, ())) for name in devices}
@@ -117,7 +117,7 @@ class HeldRouters:
         Raises:
             NotAllowed.
         """
-        roles.require_overview(caller, "see which routers are held")
+        roles.require_overview(caller, "see which routers are held", "holds")
         return tuple(one for _, one in sorted(holds_of(self.ledger, now).items()))
 
     def hold(
@@ -129,7 +129,7 @@ class HeldRouters:
         Raises:
             NotAllowed. NoSuchDevice. InvalidInput: `until` is past, or the reason is not one line.
         """
-        roles.require_operator(caller, "hold a router")
+        roles.require_operator(caller, "hold a router", "hold")
         require_reason(reason)
         named_devices(self.network, [device])
         require_future(until, now)
@@ -144,7 +144,7 @@ class HeldRouters:
         Raises:
             NotAllowed. NoSuchDevice. NotPossible: it is not held, or somebody released it or held it anew meanwhile.
         """
-        roles.require_operator(caller, "release a router")
+        roles.require_operator(caller, "release a router", "release")
         named_devices(self.network, [device])
         hold = holds_of(self.ledger, now, [device]).get(device)
         if hold is None:

@@ -76,7 +76,7 @@ def controller(context: TheContext, caller: TheCaller) -> documents.Controller:
 
     A controller that does not lead knows that only: ask the one that does, or the timeline.
     """
-    require_overview(caller, "see the controller's status")
+    require_overview(caller, "see the controller's status", "controller")
     return controller_document(context, context.now())
 
 

@@ -1,67 +1,38 @@
-"""Who may do what: a requester on its own, an operator on all, an auditor reads."""
+"""Rights in the words of the other rooms. The policies decide (`slotcar.policy`); nothing here looks at a role."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-
-from slotcar.base.problems import SlotcarError
+from slotcar.policy.asking import owner_of, require, verdict_on
+from slotcar.policy.caller import Caller as Caller
+from slotcar.policy.caller import Role as Role
+from slotcar.policy.verdict import NotAllowed as NotAllowed
 
 #: No owner is called so.
 NOBODY = ""
 
 
-class Role(StrEnum):
-    """What a caller may do: `requester` acts on its own reservations, `operator` on all, `auditor` only reads."""
-
-    REQUESTER = "requester"
-    OPERATOR = "operator"
-    AUDITOR = "auditor"
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks: the CLI and an open loopback API act as an operator."""
-
-    name: str
-    role: Role
-    owner: str | None = None
-    expires_at: datetime | None = None
-
-
-class NotAllowed(SlotcarError):
-    """The caller's role, or somebody else's ownership, forbids it."""
-
-
 def may_change(caller: Caller) -> bool:
-    """Whether the caller may change anything at all: an auditor only reads."""
-    return caller.role is not Role.AUDITOR
+    """Whether the caller may change anything at all: what is its own, at least."""
+    return verdict_on(caller, "change", owner_of(caller)).allowed
 
 
 def require_may_change(caller: Caller) -> None:
     """
     Raises:
-        NotAllowed: an auditor.
+        NotAllowed: it may change nothing.
     """
-    if not may_change(caller):
-        raise NotAllowed(f"{caller.name} has the role auditor, which only reads; ask an operator")
+    require(caller, "change", "change anything", owner_of(caller))
 
 
 def owner_for(caller: Caller, stated: str | None) -> str:
-    """The owner of a new reservation: a requester's is its token's, whatever the body says.
+    """The owner of a new reservation: its token's, where the body says none.
 
     Raises:
-        NotAllowed: an auditor, or a requester who states somebody else.
+        NotAllowed: the caller may not reserve for that owner.
     """
-    require_may_change(caller)
-    if caller.role is Role.REQUESTER:
-        if stated is not None and stated != caller.owner:
-            raise NotAllowed(
-                f"{caller.name} reserves for owner {caller.owner} only, not for {stated}; leave owner out"
-            )
-        return caller.owner or caller.name
-    return stated if stated is not None else (caller.owner or caller.name)
+    owner = stated if stated is not None else owner_of(caller)
+    require(caller, "change", f"reserve for owner {owner}", owner)
+    return owner
 
 
 def require_plan(caller: Caller, owner: str) -> None:
@@ -69,58 +40,54 @@ def require_plan(caller: Caller, owner: str) -> None:
     could reserve.
 
     Raises:
-        NotAllowed: a requester, for another owner.
+        NotAllowed: the caller may not plan for that owner.
     """
-    if may_change(caller):
-        owner_for(caller, owner)
+    require(caller, "plan", f"plan for owner {owner}", owner)
 
 
 def may_see(caller: Caller, owner: str) -> bool:
-    return caller.role is not Role.REQUESTER or owner == caller.owner
+    return verdict_on(caller, "see", owner).allowed
 
 
 def may_see_all(caller: Caller) -> bool:
     """Whether a refusal may name other owners' reservations."""
-    return caller.role is not Role.REQUESTER
+    return may_overview(caller)
 
 
 def only_owner(caller: Caller) -> str | None:
     """The owner whose things alone the caller has to do with: a requester's own, or `NOBODY`; None for the others."""
-    return caller.owner or NOBODY if caller.role is Role.REQUESTER else None
+    return None if may_overview(caller) else caller.owner or NOBODY
 
 
 def require_own(caller: Caller, owner: str, what: str) -> None:
     """
     Raises:
-        NotAllowed: a requester asks for another owner's.
+        NotAllowed: the caller may not see what is that owner's.
     """
-    if not may_see(caller, owner):
-        raise NotAllowed(f"{caller.name} may ask for {what} of owner {caller.owner} only")
+    require(caller, "see", what, owner)
 
 
 def is_operator(caller: Caller) -> bool:
     """Whether the caller may do what it likes."""
-    return caller.role is Role.OPERATOR
+    return verdict_on(caller, "operate").allowed
 
 
-def require_operator(caller: Caller, what: str) -> None:
+def require_operator(caller: Caller, what: str, verb: str = "operate") -> None:
     """
     Raises:
-        NotAllowed: the caller is no operator.
+        NotAllowed: the caller may not operate the controller, or not do this verb.
     """
-    if not is_operator(caller):
-        raise NotAllowed(f"only an operator may {what}; {caller.name} has the role {caller.role.value}")
+    require(caller, verb, what)
 
 
 def may_overview(caller: Caller) -> bool:
     """Whether the caller sees devices and all owners."""
-    return caller.role is not Role.REQUESTER
+    return verdict_on(caller, "overview").allowed
 
 
-def require_overview(caller: Caller, what: str) -> None:
+def require_overview(caller: Caller, what: str, verb: str = "overview") -> None:
     """
     Raises:
-        NotAllowed: the caller is a requester, who sees no device and no other owner.
+        NotAllowed: the caller sees no device and no other owner, or may not do this verb.
     """
-    if not may_overview(caller):
-        raise NotAllowed(f"only an operator or an auditor may {what}; {caller.name} has the role requester")
+    require(caller, verb, what)

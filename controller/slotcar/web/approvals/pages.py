@@ -27,7 +27,7 @@ def table(visit: Visit) -> Answer:
 
 
 def _list_model(visit: Visit) -> dict[str, Any]:
-    roles.require_overview(visit.caller, "see what waits for approval")
+    roles.require_overview(visit.caller, "see what waits for approval", "approvals")
     wanted = EntryFilter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
     sequence = visit.broker.ledger.last_event()
     entries = visit.broker.list(wanted, visit.caller)

@@ -50,7 +50,7 @@ def one(visit: Visit) -> Answer:
     Raises:
         NotAllowed, NoSuchDevice.
     """
-    roles.require_overview(visit.caller, "see devices")
+    roles.require_overview(visit.caller, "see devices", "device_states")
     name = str(visit.path["device"])
     network = visit.broker.network
     named_devices(network, [name])

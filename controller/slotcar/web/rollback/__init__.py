@@ -34,7 +34,7 @@ def preview(visit: Visit) -> Answer:
     Raises:
         NotAllowed, NoSuchDevice, NotPossible.
     """
-    roles.require_operator(visit.caller, "preview a rollback")
+    roles.require_operator(visit.caller, "preview a rollback", "preview_rollback")
     device, to = _goal(visit)
     sequence = visit.broker.ledger.last_event()
     preview = visit.broker.held_routers.rollback_preview(device, to, visit.caller, visit.now)
@@ -53,7 +53,7 @@ def roll_back(visit: Visit) -> Answer:
     Raises:
         InvalidInput: the router's name was not typed. NotAllowed, NotPossible, PushFailed.
     """
-    roles.require_operator(visit.caller, "roll a router back")
+    roles.require_operator(visit.caller, "roll a router back", "rollback")
     device, to = _goal(visit)
     if visit.form_value("typed") != device:
         raise InvalidInput(

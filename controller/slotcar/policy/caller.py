@@ -1,0 +1,44 @@
+"""`Caller`: who asks, and by which policies it is decided what it may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from slotcar.policy.policies import Policies, shipped_policies
+
+
+class Role(StrEnum):
+    """What a caller is: `requester` acts on its own reservations, `operator` on all, `auditor` only reads, as far as the
+    policies that ship decide it."""
+
+    REQUESTER = "requester"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """What a caller belongs to, beside its role: groups and communities by name, the domain whose broker it is.
+
+    Attributes:
+        is_program: it is no person.
+    """
+
+    groups: frozenset[str] = frozenset()
+    communities: frozenset[str] = frozenset()
+    domain: str | None = None
+    is_program: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the CLI and an open loopback API act as an operator. `policies` are those in force where it asks."""
+
+    name: str
+    role: Role
+    owner: str | None = None
+    expires_at: datetime | None = None
+    member_of: Memberships = field(default_factory=Memberships)
+    policies: Policies = field(default_factory=shipped_policies, compare=False, repr=False)

@@ -1,0 +1,123 @@
+"""Reads policies: each is parsed by itself and checked against the schema, and every error names file and line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cedarpy import Schema, policies_to_json_str, validate_policies
+
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.policy.statements import Source, Statement, statements_of
+
+SHIPPED = Path(__file__).parent / "shipped"
+#: Names in braces that `@otherwise` and `@refusal` may have.
+PLACEHOLDERS = ("who", "what", "role", "owner", "of")
+#: What annotations mean something here. A policy may have others, which are for its readers.
+SENTENCES = ("otherwise", "refusal")
+_IN_QUOTES = re.compile(r"`([^`]*)`")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """One policy that was read.
+
+    Attributes:
+        name: its `@id`, by which people are told of it.
+        form: as Cedar writes a policy in JSON.
+    """
+
+    name: str
+    statement: Statement
+    form: Mapping[str, Any]
+
+    @property
+    def permits(self) -> bool:
+        return bool(self.form["effect"] == "permit")
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        annotations: Mapping[str, str] = self.form.get("annotations", {})
+        return annotations
+
+
+@cache
+def schema() -> Schema:
+    """Of all policies and questions; parsed once."""
+    return Schema.from_str((SHIPPED / "slotcar.cedarschema").read_text(encoding="utf-8"))
+
+
+@cache
+def shipped_sources() -> tuple[Source, ...]:
+    """The policies that ship, a file for each family of rules."""
+    return tuple(Source(path.name, path.read_text(encoding="utf-8")) for path in sorted(SHIPPED.glob("*.cedar")))
+
+
+def read_rules(sources: Iterable[Source]) -> tuple[PolicyRule, ...]:
+    """
+    Raises:
+        InvalidInput: with every error of every source.
+    """
+    problems: list[Problem] = []
+    rules: list[PolicyRule] = []
+    for statement in (one for source in sources for one in statements_of(source)):
+        rule, errors = _read(statement)
+        problems += errors
+        rules += [rule] if rule else []
+    problems += _repeated(rules)
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(rules)
+
+
+def _read(statement: Statement) -> tuple[PolicyRule | None, Sequence[Problem]]:
+    try:
+        parsed = json.loads(policies_to_json_str(statement.text))
+    except ValueError as error:
+        return None, [_problem(statement, str(error), "this is no policy")]
+    if parsed["templates"] or len(parsed["staticPolicies"]) != 1:
+        return None, [
+            Problem(statement.file, statement.line, "", "a policy names no ?principal and no ?resource here")
+        ]
+    (form,) = parsed["staticPolicies"].values()
+    annotations = form.get("annotations", {})
+    name = annotations.get("id") or ""
+    errors = (
+        [] if name else [Problem(statement.file, statement.line, "", "a policy needs a name", "", 'say @id("NAME")')]
+    )
+    checked = validate_policies(statement.text, schema())
+    errors += [_problem(statement, one.error, name) for one in checked.errors]
+    errors += [
+        Problem(statement.file, statement.line_of(key), name, f"@{key} names {{{word}}}", "", f"known are {_KNOWN}")
+        for key in SENTENCES
+        for word in re.findall(r"\{(\w*)\}", annotations.get(key) or "")
+        if word not in PLACEHOLDERS
+    ]
+    return PolicyRule(name, statement, form), errors
+
+
+_KNOWN = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
+
+
+def _problem(statement: Statement, words: str, name: str) -> Problem:
+    """What Cedar says, at the line of the word that it names; its own number of the policy says nothing to anybody."""
+    words = re.sub(r"^for policy `policy\d+`, ", "", words)
+    named = [statement.line_of(word) for word in _IN_QUOTES.findall(words) if word]
+    line = next((at for at in named if at != statement.line), statement.line)
+    return Problem(statement.file, line, name, " ".join(words.split()))
+
+
+def _repeated(rules: Sequence[PolicyRule]) -> Iterable[Problem]:
+    first: dict[str, Statement] = {}
+    for rule in rules:
+        before = first.setdefault(rule.name, rule.statement)
+        if before is not rule.statement and rule.name:
+            where = f"{before.file}:{before.line}"
+            yield Problem(
+                rule.statement.file, rule.statement.line, rule.name, f"the name is that of another at {where}"
+            )
