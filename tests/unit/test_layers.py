@@ -29,6 +29,7 @@ ORDER = [
     "auth",
     "views",
     "planning",
+    "domains",
     "recovery",
     "measuring",
     "wiring",
