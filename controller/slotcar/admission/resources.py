@@ -119,7 +119,7 @@ def crossed_by(path: Path, service: Service, network: Network) -> Iterator[tuple
         KeyError: the path names an interface that the network has not.
     """
     for hop in path.hops:
-        if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).over_provisioned:
+        if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).is_unreserved:
             continue
         for interface, direction in ((hop.ingress, "in"), (hop.egress, "out")):
             yield interface_resource(interface, direction, service), network.interface(interface).overhead_bytes

@@ -116,7 +116,7 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
             "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
     with bound(settings.listen_host, settings.listen_port) as sockets, _syslog_socket(settings) as syslog:
-        network = load_network(settings.need_inventory(), settings.vault_password_file)
+        network = load_network(settings.need_inventory(), settings.vault_password_file, settings.domain)
         embedded_at = None if settings.database_url else settings.state_dir.absolute() / "postgres"
         if embedded_at and embedded.left_running(embedded_at):
             log.warning(

@@ -174,6 +174,11 @@ class Settings(BaseSettings):
         adopt_all: every device of the inventory is Slotcar's from the beginning, and none waits for `slotcar adopt`; for
             labs, and where whoever writes the inventory says so with it.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
+        domain: the one domain of the inventory that this controller has, where each has a controller of its own; the others
+            are asked.
+        domain_key_file, domain_certificate_file: its key and its certificate; None for `state_dir/domain/key.pem` and
+            `certificate.pem`, which `slotcar domains key` makes.
+        peer_listen: the address and port at which the neighbours' controllers ask, such as `0.0.0.0:8443`; None for none.
         max_body_bytes: the largest request that the API reads.
         max_connections, max_connections_per_client: open at a time, of all clients of the API and of one address.
         header_timeout, body_timeout: how long a request may take to come in: its header, and then its body.
@@ -225,6 +230,10 @@ class Settings(BaseSettings):
     vault_password_file: OptionalPath = None
     adopt_all: bool = False
     reconcile: bool = True
+    domain: Annotated[str | None, BeforeValidator(_optional)] = None
+    domain_key_file: OptionalPath = None
+    domain_certificate_file: OptionalPath = None
+    peer_listen: Address = None
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
     max_connections: int = Field(default=1_000, ge=8)
     max_connections_per_client: int = Field(default=250, ge=1)
@@ -251,6 +260,14 @@ class Settings(BaseSettings):
     @property
     def webhook_key_path(self) -> Path:
         return self.webhook_key_file or self.state_dir / "webhook-key"
+
+    @property
+    def domain_key_path(self) -> Path:
+        return self.domain_key_file or self.state_dir / "domain" / "key.pem"
+
+    @property
+    def domain_certificate_path(self) -> Path:
+        return self.domain_certificate_file or self.state_dir / "domain" / "certificate.pem"
 
     @property
     def loopback(self) -> bool:

@@ -35,7 +35,7 @@ def devices(incomplete: str) -> list[tuple[str, str]]:
         from slotcar.network import load_network
 
         chosen = settings()
-        network = load_network(chosen.need_inventory(), chosen.vault_password_file)
+        network = load_network(chosen.need_inventory(), chosen.vault_password_file, chosen.domain)
         return [(name, one.platform) for name, one in sorted(network.devices.items())]
 
     return _beginning(incomplete, names)

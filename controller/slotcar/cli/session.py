@@ -41,7 +41,7 @@ def network_of(chosen: Settings) -> Network:
 
     progress(f"reading the inventory {chosen.need_inventory()}")
     with long_work_reported():
-        return load_network(chosen.need_inventory(), chosen.vault_password_file)
+        return load_network(chosen.need_inventory(), chosen.vault_password_file, chosen.domain)
 
 
 def actor() -> str:

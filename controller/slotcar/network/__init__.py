@@ -9,10 +9,11 @@ from slotcar.network.model import Network
 __all__ = ["Network", "load_network"]
 
 
-def load_network(inventory: Path, vault_password_file: Path | None = None) -> Network:
+def load_network(inventory: Path, vault_password_file: Path | None = None, domain: str | None = None) -> Network:
     """Reads an inventory (a file, a folder, a script) with Ansible's own code and checks all of it.
 
-    `loaded_at` stays None: this room reads no clock.
+    `loaded_at` stays None: this room reads no clock. With `domain`, all others are taken for those of other controllers
+    (`seen_by`).
 
     Raises:
         InvalidInput: every problem found, each naming file, line, host and key.
@@ -20,6 +21,7 @@ def load_network(inventory: Path, vault_password_file: Path | None = None) -> Ne
     # Here: a playbook that compares a device needs the model, and not what reads inventories.
     from slotcar.network.building import build
     from slotcar.network.checks import check
+    from slotcar.network.elsewhere import seen_by
     from slotcar.network.findings import Findings
     from slotcar.network.interface_names import with_full_names
     from slotcar.network.reading import read_inventory
@@ -28,4 +30,5 @@ def load_network(inventory: Path, vault_password_file: Path | None = None) -> Ne
     draft = build(with_full_names(read_inventory(inventory, vault_password_file), findings), findings)
     check(draft, findings)
     findings.refuse()
-    return draft.network()
+    network = draft.network()
+    return network if domain is None else seen_by(network, domain)

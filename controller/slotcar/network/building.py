@@ -138,7 +138,13 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
     variables = findings.parse(DomainVariables, node, ("slotcar_domain",), node.variables.get("slotcar_domain", {}))
     variables = variables or DomainVariables()
     draft.domains[name] = Domain(
-        name=name, over_provisioned=variables.over_provisioned, description=variables.description
+        name=name,
+        over_provisioned=variables.over_provisioned,
+        description=variables.description,
+        controller=variables.controller,
+        certificate=variables.certificate,
+        at_most_bps=variables.at_most,
+        services=variables.services,
     )
 
 

@@ -132,11 +132,29 @@ class Host(Frozen):
 
 
 class Domain(Frozen):
-    """An administrative domain. `over_provisioned`: it has no QoS and needs none (D7.3 §3.2.1)."""
+    """An administrative domain.
+
+    Attributes:
+        over_provisioned: it has no QoS and needs none (D7.3 §3.2.1).
+        elsewhere: another controller has it. controller: where that is asked by its neighbours, an address of https.
+        certificate: the file with that controller's certificate.
+        at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
+            empty for those that there are SLSs for.
+    """
 
     name: str
     over_provisioned: bool = False
     description: Description = ""
+    elsewhere: bool = Field(default=False, exclude_if=lambda elsewhere: not elsewhere)
+    controller: Description = ""
+    certificate: Description = ""
+    at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
+    services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
+
+    @property
+    def is_unreserved(self) -> bool:
+        """Whether nothing is reserved or configured in it by this controller."""
+        return self.over_provisioned or self.elsewhere
 
 
 class Sls(Frozen):
@@ -191,8 +209,9 @@ class Network(Frozen):
 
     def is_configured(self, device: Device) -> bool:
         """Whether Slotcar configures it: not in an over-provisioned domain, which has no QoS and needs none (D7.3
-        §3.2.1); a place of resource managers always."""
-        return bool(device.resources) or not self.domains[device.domain].over_provisioned
+        §3.2.1), nor in one that another controller has; a place of resource managers of this one's domains always."""
+        domain = self.domains[device.domain]
+        return not domain.elsewhere and (bool(device.resources) or not domain.over_provisioned)
 
     def domain_of(self, interface_id: InterfaceId) -> Domain:
         return self.domains[self.devices[interface_id.device].domain]

@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
@@ -189,6 +190,18 @@ def _platform(value: object) -> object:
     return value
 
 
+def _controller(value: object) -> object:
+    hint = "say one such as `https://esnet.example.net:8443`"
+    if value == "":
+        return value
+    if not isinstance(value, str):
+        raise UnitError("is no address", "" if value is None else value, hint)
+    parts = urlsplit(value)
+    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise UnitError("is no address of https", value, hint)
+    return value.rstrip("/")
+
+
 PlatformName = Annotated[str, BeforeValidator(_platform)]
 Rate = Annotated[int, BeforeValidator(_rate)]
 #: A shorter one would be renewed more often than routers should be pushed to.
@@ -257,6 +270,10 @@ class DomainVariables(Frozen):
     """The value of `slotcar_domain`."""
 
     over_provisioned: bool = False
+    controller: Annotated[str, BeforeValidator(_controller)] = ""
+    certificate: Annotated[str, StringConstraints(max_length=1000)] = ""
+    at_most: Rate | None = None
+    services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 

@@ -96,9 +96,7 @@ class PlatformLimits:
         if not counted:
             return None
         # What a device classified when its domain was not over-provisioned yet, one further on classifies now.
-        passed = {
-            one.name for one in self.network.devices.values() if self.network.domains[one.domain].over_provisioned
-        }
+        passed = {one.name for one in self.network.devices.values() if self.network.domains[one.domain].is_unreserved}
         return Condition(counted | passed, self.check_beside, FEW_FLOWS)
 
     def _render_alone(self, flows: Iterable[EdgeFlow]) -> None:

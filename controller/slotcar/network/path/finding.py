@@ -154,7 +154,7 @@ def path_along(
         service=reservation.service,
         hops=hops,
         sls=_all_sls(reservation, hops, topology),
-        unreserved_devices=frozenset(device for device, domain in domains.items() if domain.over_provisioned),
+        unreserved_devices=frozenset(device for device, domain in domains.items() if domain.is_unreserved),
     )
 
 
@@ -208,7 +208,7 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
     network, names, missing = topology.network, [], []
     for hop, next_hop in pairwise(hops):
         upstream, downstream = network.domain_of(hop.egress), network.domain_of(next_hop.ingress)
-        if upstream.name == downstream.name:
+        if upstream.name == downstream.name or (upstream.elsewhere and downstream.elsewhere):
             continue
         candidates = [
             sls

@@ -52,7 +52,7 @@ def first_ingress(path: Path, network: Network) -> InterfaceId | None:
     """Where the flow is classified: the first device that is not of an over-provisioned domain."""
     domains, devices = network.domains, network.devices
     for hop in path.hops:
-        if hop.device not in path.unreserved_devices and not domains[devices[hop.device].domain].over_provisioned:
+        if hop.device not in path.unreserved_devices and not domains[devices[hop.device].domain].is_unreserved:
             return hop.ingress
     return None
 
