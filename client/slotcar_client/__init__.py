@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slotcar_client.client import AsyncSlotcar, Slotcar, connect, connect_async
+    from slotcar_client.client import AsyncSlotcar, Slotcar, connect_async
+    from slotcar_client.connecting import connect
     from slotcar_client.contexts import NoContext
     from slotcar_client.transport import Retries
     from slotcar_client.wire.errors import (
@@ -43,8 +44,8 @@ __all__ = [
     "connect_async",
 ]
 #: Where what is no error comes from.
-_MODULES = {"NoContext": "contexts", "Retries": "transport"} | dict.fromkeys(
-    ("AsyncSlotcar", "Slotcar", "connect", "connect_async"), "client"
+_MODULES = {"NoContext": "contexts", "Retries": "transport", "connect": "connecting"} | dict.fromkeys(
+    ("AsyncSlotcar", "Slotcar", "connect_async"), "client"
 )
 
 

@@ -51,8 +51,11 @@ def roots(module: Path) -> set[str]:
 
 def test_the_client_imports_httpx_and_itself_alone() -> None:
     assert len(MODULES) > 5
+    # What `slotcar-client[yaml]` brings, to the one module that does without it in words.
+    extra = {"vector.py": {"yaml"}}
     for module in MODULES:
-        assert roots(module) <= {"httpx", "slotcar_client", *sys.stdlib_module_names}, module
+        own = {"httpx", "slotcar_client", *extra.get(module.name, ())}
+        assert roots(module) <= {*own, *sys.stdlib_module_names}, module
 
 
 def test_the_wire_imports_the_standard_library_and_itself_alone() -> None:
