@@ -13,22 +13,27 @@ from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
 from slotcar.book.shares import BackgroundShares
+from slotcar.measuring.counters.metering import Meter
 from slotcar.network.model import Network
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
+from slotcar.rollout.beside import NOTHING, Beside
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import Playbooks
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.retention import Retention
 from slotcar.rollout.schedule import Pace
+from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.wanted import instants_of, wanted_for
 from slotcar.store import Ledger
 from slotcar_client.wire.events import Kind
 
 
-def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM) -> Pusher:
+def pusher_for(
+    network: Network, settings: Settings, ledger: Ledger | None, clocks: Clocks = SYSTEM, beside: Beside | None = None
+) -> Pusher:
     """Records what it does in the ledger's audit log, where there is a ledger."""
 
     def record(says: Kind, device: str) -> None:
@@ -47,22 +52,26 @@ def pusher_for(network: Network, settings: Settings, ledger: Ledger | None, cloc
         network.devices,
         record,
         clocks,
+        beside or NOTHING,
     )
 
 
 def loop_for(network: Network, settings: Settings, ledger: Ledger, clocks: Clocks = SYSTEM) -> ReconcileLoop:
     devices, archive = network.devices.values(), Archive(settings.state_dir)
+    shares, status = BackgroundShares(network), LoopStatus()
+    meter = Meter(ledger, network, shares, status, settings.check_interval, clocks) if settings.counters else None
     return ReconcileLoop(
         ledger=ledger,
-        pusher=pusher_for(network, settings, ledger, clocks),
+        pusher=pusher_for(network, settings, ledger, clocks, meter),
         adoption=Adoption(ledger, archive, settings.adopt_all),
         wanted_for=wanted_for(network),
         pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
         retention=Retention(archive, settings.keep_revisions),
         clocks=clocks,
-        shares=BackgroundShares(network),
+        shares=shares,
         replan_period=settings.replan_interval,
         instants=instants_of(network),
+        status=status,
     )
 
 

@@ -51,7 +51,7 @@ def test_counted_bytes_are_those_that_passed_less_what_nobody_saw(
         sequence += period.pushed
         octets = packets * size % (WRAPS_AT if bits else packets * size + 1)
         age_s = number * PERIOD_S - began_s if aged else None
-        after = CounterReading("r1", at, str(sequence), {PLACE: Count(Amount(packets, octets), age_s=age_s)})
+        after = CounterReading("r1", at, at, str(sequence), {PLACE: Count(Amount(packets, octets), age_s=age_s)})
         grew = sum(one.count.in_profile.ip_bytes for one in increments(before, after, {}) if one.count)
         wraps = increments(before, after, {"eth1": LINE_BPS})
         counted += sum(one.count.in_profile.ip_bytes for one in wraps if one.count)
@@ -75,7 +75,7 @@ def test_nothing_is_counted_that_the_line_could_not_carry(
 ) -> None:
     lines = {"eth1": LINE_BPS} if line else {}
     first, second = (
-        CounterReading("r1", BEGIN + timedelta(seconds=at), "a", {PLACE: Count(Amount(count, octets))})
+        CounterReading("r1", BEGIN, BEGIN + timedelta(seconds=at), "a", {PLACE: Count(Amount(count, octets))})
         for at, count, octets in ((0, packets[0], before), (PERIOD_S, packets[1], after))
     )
     for one in increments(first, second, lines):

@@ -163,6 +163,7 @@ class Settings(BaseSettings):
             act by themselves.
         arm_ahead: how long before a boundary devices that act by themselves are armed for it, or half of that.
         check_interval: how often devices are read though nothing should have changed.
+        counters: whether what devices counted is read beside their configuration, and kept.
         watch: whether routers tell of changes by hand over a connection that stays open: Linux routers by `tc monitor` over
             ssh, NETCONF peers by notifications. What is told is checked at once.
         watch_most: so many of these connections at most.
@@ -221,6 +222,7 @@ class Settings(BaseSettings):
     stage_lead: Duration = timedelta(seconds=15)
     arm_ahead: Duration = timedelta(hours=1)
     check_interval: Duration = timedelta(minutes=5)
+    counters: bool = True
     watch: bool = False
     watch_most: int = Field(default=200, ge=1, le=2000)
     syslog_listen: Address = None

@@ -16,6 +16,7 @@ from slotcar.base.registry import facts_of, folder_of
 from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms.intent.model import QosIntent
+from slotcar.platforms.model import Configuration
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,8 +86,11 @@ class Counting(Protocol):
         """What to ask; changes nothing on the device."""
         ...
 
-    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent) -> Counts:
+    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent, running: Configuration) -> Counts:
         """What the answers say of the flows and the queues that `intent` has on the device.
+
+        Args:
+            running: what of Slotcar's was on the device in the same reading.
 
         Raises:
             Unreadable: an answer is missing, or is not what the platform prints.

@@ -19,6 +19,7 @@ from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, Unreadable
 from slotcar.rollout import probing, staging
 from slotcar.rollout.archive import STAMP, Archive, revision_id
+from slotcar.rollout.beside import NOTHING, Answered, Beside
 from slotcar.rollout.device_folder import AFTER, BEFORE, READING, RESTORED_FROM, DeviceFolder, FolderUnreadable
 from slotcar.rollout.fanout import SERVED
 from slotcar.rollout.linux.scripts import fence_word
@@ -75,13 +76,14 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Pusher:
-    """Pushes to the devices of one inventory."""
+    """Pushes to the devices of one inventory. `beside`: what readings ask beside the configuration."""
 
     playbooks: Playbooks
     archive: Archive
     devices: Mapping[str, Device]
     record: Record = field(default=_forget)
     clocks: Clocks = SYSTEM
+    beside: Beside = NOTHING
 
     def read(self, names: Sequence[str]) -> Readings:
         """What these devices have at this moment. Changes nothing.
@@ -92,10 +94,11 @@ class Pusher:
         if not names:  # to Ansible, no limit is all hosts
             return Readings({}, {})
         devices = [self.devices[name] for name in names]
-        with self.archive.reading(devices) as folder:
+        with self.archive.reading(devices, self.beside.commands) as folder:
             began_at = self.clocks.now()
-            result = self._read(devices, folder)
-            return self._keep_looks(_readings(devices, folder, result), began_at)
+            readings = self._keep_looks(_readings(devices, folder, self._read(devices, folder)), began_at)
+            self.beside.take(_answers(readings, folder), began_at, self.clocks.now())
+            return readings
 
     def probe(self, names: Sequence[str]) -> tuple[Readings, Mapping[str, Probe]]:
         """Reads as `read` does, and also each answering device's rights and clock. Changes nothing."""
@@ -369,6 +372,13 @@ def _part(device: Device, before: Configuration, wanted: Wanted, replaces: str =
     change = renderer_of(device).change(before, wanted.configuration, device)
     commands = tuple(staging.commands(device))
     return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.reservations, wanted.ends)
+
+
+def _answers(readings: Readings, folder: Path) -> dict[str, Answered]:
+    return {
+        name: Answered(one.configuration, DeviceFolder(folder / name).reading())
+        for name, one in readings.by_device.items()
+    }
 
 
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:

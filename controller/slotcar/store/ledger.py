@@ -25,6 +25,7 @@ from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
 from slotcar.store import database, group_queries, pages, queries, revisions
+from slotcar.store.counts import CountStore
 from slotcar.store.database import LEADER_KEY
 from slotcar.store.database_shelf import DatabaseShelf
 from slotcar.store.flushing import flush
@@ -61,6 +62,7 @@ class Ledger:
         self.summaries = Summaries(engine)
         self.instants = Instants(engine, self._entry_cache)
         self.sessions = SessionStore(engine)
+        self.counts = CountStore(engine)
 
     def __enter__(self) -> Ledger:
         return self

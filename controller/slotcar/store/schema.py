@@ -128,6 +128,37 @@ webhook_delivery = Table(
     Column("last_error", Text, nullable=False),
 )
 
+counted = Table(
+    "counted",
+    metadata,
+    Column("entry", BigInteger, primary_key=True),
+    Column("direction", Text, primary_key=True),
+    Column("service", Text, primary_key=True),
+    Column("device", Text, primary_key=True),
+    Column("interface", Text, primary_key=True),
+    Column("step_s", Integer, primary_key=True),
+    Column("start_us", BigInteger, primary_key=True),
+    Column("counted_us", BigInteger, nullable=False),
+    Column("reserved_bits", Numeric, nullable=False),
+    Column("in_profile_packets", BigInteger, nullable=False),
+    Column("in_profile_bytes", BigInteger, nullable=False),
+    Column("out_of_profile_packets", BigInteger, nullable=False),
+    Column("out_of_profile_bytes", BigInteger, nullable=False),
+    Column("dropped_packets", BigInteger, nullable=False),
+    Column("dropped_bytes", BigInteger, nullable=False),
+    Column("remarks", ARRAY(Text), nullable=False),
+)
+
+counter_reading = Table(
+    "counter_reading",
+    metadata,
+    Column("device", Text, primary_key=True),
+    Column("asked_at", DateTime(timezone=True), nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("configuration", Text, nullable=False),
+    Column("counts", JSONB, nullable=False),
+)
+
 web_session = Table(
     "web_session",
     metadata,

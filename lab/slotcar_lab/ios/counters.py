@@ -1,16 +1,19 @@
-"""Counters of policers and queues, set by a test, and IOS's print of them.
+"""Counters of policers and queues, set by a test, and IOS's print of them. They are their object's: one that is taken away
+or configured otherwise counts from zero again.
 
 Layouts from "Quality of Service Solutions Command Reference": `show interfaces rate-limit`, `show policy-map interface`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from slotcar_lab.ios.tree import Node
 
-Table = Mapping[tuple[str, str, str], "Counters"]
+#: Interface, direction, and a class's name or a `rate-limit` line's text behind its direction.
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,67 @@ class Counters:
 _NONE = Counters()
 
 
-def rate_limits(top: Node, counters: Table, only: str = "") -> Iterator[str]:
+@dataclass(slots=True)
+class Counted:
+    """What a router has counted: of each object that counts its text, since when, and its counters."""
+
+    _objects: dict[Key, tuple[str, float, Counters]] = field(default_factory=dict)
+
+    def set(self, key: Key, counters: Counters, top: Node) -> None:
+        """
+        Raises:
+            KeyError: nothing of this name counts there.
+        """
+        self.follow(top)
+        text, since_s, _ = self._objects[key]
+        self._objects[key] = (text, since_s, counters)
+
+    def clear(self, top: Node) -> None:
+        """`clear counters`."""
+        self._objects.clear()
+        self.follow(top)
+
+    def follow(self, top: Node) -> None:
+        """What is configured otherwise, or anew, begins at zero; what is gone is forgotten."""
+        now_s, texts = time.monotonic(), dict(_counting(top))
+        kept = {key: one for key, one in self._objects.items() if texts.get(key) == one[0]}
+        self._objects = {key: kept.get(key, (text, now_s, _NONE)) for key, text in texts.items()}
+
+    def of(self, key: Key) -> Counters:
+        return self._objects[key][2] if key in self._objects else _NONE
+
+    def age(self, key: Key) -> str:
+        """How long ago the counters began, as `00:01:00`."""
+        since_s = self._objects[key][1] if key in self._objects else time.monotonic()
+        seconds = int(time.monotonic() - since_s)
+        return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _counting(top: Node) -> Iterator[tuple[Key, str]]:
+    for port in top.printed():
+        if port.rule.special != "interface":
+            continue
+        name = port.captures.get("name", "")
+        for node in port.printed():
+            if node.text.startswith("rate-limit "):
+                _, direction, rest = node.text.split(maxsplit=2)
+                yield (name, direction, rest), rest
+            elif node.text.startswith("service-policy "):
+                captures = node.captures
+                yield from _counting_classes(top, captures["policy"], name, captures["direction"])
+
+
+def _counting_classes(top: Node, policy: str, name: str, direction: str) -> Iterator[tuple[Key, str]]:
+    policy_map = top.child(f"policy-map {policy}")
+    for section in policy_map.printed() if policy_map else ():
+        if section.text.startswith("class "):
+            text = "\n".join([section.text, *(node.text for node in section.printed())])
+            yield (name, direction, section.text.split()[1]), text
+            if nested := section.child("service-policy"):
+                yield from _counting_classes(top, nested.captures["policy"], name, direction)
+
+
+def rate_limits(top: Node, counters: Counted, only: str = "") -> Iterator[str]:
     """Lines of `show interfaces rate-limit`; a line's counters are found by its text without `rate-limit DIRECTION`."""
     for port in top.printed():
         name = port.captures.get("name", "")
@@ -55,10 +118,11 @@ def rate_limits(top: Node, counters: Table, only: str = "") -> Iterator[str]:
                 yield f"  {direction.capitalize()}"
             for node in these:
                 rest = node.text.split(maxsplit=2)[2]
-                yield from _rate_limit(node, counters.get((name, direction, rest), _NONE))
+                key = (name, direction, rest)
+                yield from _rate_limit(node, counters.of(key), counters.age(key))
 
 
-def _rate_limit(node: Node, count: Counters) -> Iterator[str]:
+def _rate_limit(node: Node, count: Counters, age: str) -> Iterator[str]:
     words = node.text.split()
     matches = "all traffic"
     if "access-group" in words:
@@ -73,10 +137,10 @@ def _rate_limit(node: Node, count: Counters) -> Iterator[str]:
     yield f"      conformed {count.conformed_packets} packets, {count.conformed_bytes} bytes; action: {conform}"
     yield f"      exceeded {count.exceeded_packets} packets, {count.exceeded_bytes} bytes; action: {exceed}"
     yield "      last packet: 0ms ago, current burst: 0 bytes"
-    yield f"      last cleared 00:01:00 ago, conformed {count.conformed_bps} bps, exceeded {count.exceeded_bps} bps"
+    yield f"      last cleared {age} ago, conformed {count.conformed_bps} bps, exceeded {count.exceeded_bps} bps"
 
 
-def policies(top: Node, counters: Table, only: str = "", way: str = "") -> Iterator[str]:
+def policies(top: Node, counters: Counted, only: str = "", way: str = "") -> Iterator[str]:
     """Lines of `show policy-map interface`; a class's counters are found by its name."""
     for port in top.printed():
         name = port.captures.get("name", "")
@@ -88,9 +152,7 @@ def policies(top: Node, counters: Table, only: str = "", way: str = "") -> Itera
         for node in attached:
             direction, policy = node.captures["direction"], node.captures["policy"]
             yield from ("", f"  Service-policy {direction}: {policy}")
-            yield from _classes(
-                top, policy, "    ", lambda word, n=name, d=direction: counters.get((n, d, word), _NONE)
-            )
+            yield from _classes(top, policy, "    ", lambda word, n=name, d=direction: counters.of((n, d, word)))
 
 
 def _classes(top: Node, policy: str, margin: str, count_of: object) -> Iterator[str]:

@@ -170,8 +170,17 @@ class Router:
         self._call(self._machine.faults.clear)
 
     def count(self, interface: str, direction: str, what: str, counters: Counters) -> None:
-        """Set counters of a class, or of a `rate-limit` line by its text after `rate-limit DIRECTION`."""
-        self._call(lambda: self._machine.counters.__setitem__((interface, direction, what), counters))
+        """Set counters of a class, or of a `rate-limit` line by its text after `rate-limit DIRECTION`.
+
+        Raises:
+            KeyError: the router has none of this name there.
+        """
+        key, machine = (interface, direction, what), self._machine
+        self._call(lambda: machine.counters.set(key, counters, machine.running.top))
+
+    def clear_counters(self) -> None:
+        """As an operator's `clear counters`."""
+        self._call(lambda: self._machine.counters.clear(self._machine.running.top))
 
     def set_clock(self, offset_s: float) -> None:
         self._machine.clock_offset_s = offset_s

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from slotcar.base.texts import lines_of
 from slotcar_lab.ios import difference
 from slotcar_lab.ios.configuration import Answer, Configuration, Cursor, Kind
-from slotcar_lab.ios.counters import Counters
+from slotcar_lab.ios.counters import Counted
 from slotcar_lab.ios.events import Events
 from slotcar_lab.ios.faults import Faults, FullFlash
 from slotcar_lab.ios.flash import Flash
@@ -90,7 +90,7 @@ class Machine:
     history: list[Received] = field(default_factory=list)
     commands: list[tuple[int, str, str]] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)
-    counters: dict[tuple[str, str, str], Counters] = field(default_factory=dict)
+    counters: Counted = field(default_factory=Counted)
     pending: Pending | None = None
     reverted: int = 0
     booted_ns: int = field(default_factory=time.time_ns)
@@ -121,6 +121,7 @@ class Machine:
         logical = self.running.grammar.logical
         self.running.hardware = frozenset(name for name in names if name.rstrip("0123456789/:") not in logical)
         self.booted_ns = time.time_ns()
+        self.counters.clear(self.running.top)
         self.events.forget()
         self.events.register()
         self.changed()

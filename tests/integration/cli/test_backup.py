@@ -124,6 +124,11 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
         raw.execute("ALTER DATABASE " + str(make_url(database_url).database) + " SET datestyle = 'SQL, DMY'")
         webhook = raw.execute("SELECT id FROM webhook").fetchone()
         assert webhook is not None
+        raw.execute(
+            "INSERT INTO counted VALUES (1, 'forward', 'ip-premium', 'anl-edge', %s, 300, 0, 1, 1, 1, 1, 1, 1, 1, 1, %s)",
+            [STRANGE, [STRANGE]],
+        )
+        raw.execute("INSERT INTO counter_reading VALUES ('anl-edge', now(), now(), 'x', '[]')")
         raw.execute("INSERT INTO webhook_delivery VALUES (%s, 1, 'x', 0, now(), now(), NULL, '')", webhook)
     before, backup = views(cli), tmp_path / "backup"
     done = cli("db", "backup", backup)
@@ -266,10 +271,15 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses which reservations are one group; sessions of browsers; ",
+        "This loses what devices counted of reservations and links; which reservations are one group;"
+        " sessions of browsers; ",
         "--yes",
     )
-    says(cli("db", "downgrade", "0016"), 2, f"Take the ledger back from revision {NEWEST_REVISION} to 0016?)")
+    says(
+        cli("db", "downgrade", "0017"),
+        2,
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses what devices counted",
+    )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0
         raw.execute("UPDATE entry SET deadline_us = end_us")

@@ -22,7 +22,7 @@ def count(packets: int, size: int = 1000, age_s: int | None = None) -> Count:
 
 
 def reading(counts: Counts, at: datetime = BEGIN, configuration: str = "a") -> CounterReading:
-    return CounterReading("r1", at, configuration, counts)
+    return CounterReading("r1", at, at, configuration, counts)
 
 
 def between(before: Counts, after: Counts, configuration: str = "a", end: datetime = END) -> dict[Place, Increment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,20 @@ from slotcar.base.vocabulary import Protocol, Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, QueuePlace, counting_of
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
+from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.counters import seconds_of
-from slotcar.platforms.model import Unreadable
+from slotcar.platforms.ios.objects import AccessList, Entry, named
+from slotcar.platforms.model import Configuration, Unreadable
 from tests.support.networks import line_network
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "counters"
 MATCH = FlowMatch("10.0.0.2", "10.0.1.2", Protocol.UDP, None, 5001)
+#: What the routers have of Slotcar's: of a 7500 the list that its lines name, as a flow's.
+LIST = AccessList("2602", (Entry("udp", "10.0.0.2", None, "10.0.1.2", 5001),))
+RUNNING = {
+    platform: Configuration("r1", platform, Ios(lists=named([LIST])))
+    for platform in ("cisco-mqc", "cisco-gsr", "cisco-car")
+}
 #: Beside each packet on Ethernet, and on a serial line.
 ETHERNET, SERIAL = 14, 4
 
@@ -35,7 +44,7 @@ def counts_of(platform: str, printed: str, *flows: EdgeFlow) -> Counts:
     counting = counting_of(device)
     assert counting is not None
     (command,) = counting.commands(device)
-    return counting.counts({command: printed}, device, QosIntent("r1", platform, flows, (), (), ()))
+    return counting.counts({command: printed}, device, QosIntent("r1", platform, flows, (), (), ()), RUNNING[platform])
 
 
 def test_policies_count_flows_and_queues_and_no_class_of_another_policy() -> None:
@@ -61,7 +70,8 @@ def test_cars_lines_are_known_by_their_lists_on_the_way_in() -> None:
     counts = counts_of("cisco-car", printed, flow("Hssi0/0/0", 2, Service.IP_PREMIUM))
     assert counts == {FlowPlace("Hssi0/0/0", 2): Count(Amount(1000, 1_000_000), dropped=Amount(200, 200_000))}
     assert [one.age_s for one in counts.values()] == [10 * 60 + 23]
-    assert counts_of("cisco-car", printed, flow("Hssi0/0/0", 3, Service.IP_PREMIUM)) == {}
+    other = replace(flow("Hssi0/0/0", 3, Service.IP_PREMIUM), match=replace(MATCH, destination_port=5002))
+    assert counts_of("cisco-car", printed, other) == {}
 
 
 @pytest.mark.parametrize("platform", ["cisco-mqc", "cisco-gsr", "cisco-car"])
@@ -72,7 +82,7 @@ def test_a_refused_command_and_a_missing_answer_are_told_from_an_empty_one(platf
     counting = counting_of(router(platform))
     assert counting is not None
     with pytest.raises(Unreadable, match="r1: no answer to `show "):
-        counting.counts({}, router(platform), QosIntent("r1", platform, (), (), (), ()))
+        counting.counts({}, router(platform), QosIntent("r1", platform, (), (), (), ()), RUNNING[platform])
 
 
 def test_bytes_without_packets_are_parted_as_the_class_is() -> None:

@@ -15,7 +15,7 @@ from slotcar.base.vocabulary import Protocol, Scheduler, Service
 from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms.counting import Amount, Count, FlowPlace, QueuePlace, counting_of
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
-from slotcar.platforms.model import Unreadable
+from slotcar.platforms.model import Configuration, Unreadable
 from tests.support.networks import line_network
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "counters"
@@ -50,7 +50,7 @@ def counts_of(device: Device, text: str, *flows: EdgeFlow) -> object:
     counting = counting_of(device)
     assert counting is not None
     (command,) = counting.commands(device)
-    return counting.counts({command: text}, device, intent(*flows))
+    return counting.counts({command: text}, device, intent(*flows), Configuration("r1", "linux-tc"))
 
 
 def test_flows_are_counted_in_profile_out_of_it_and_dropped() -> None:
@@ -94,4 +94,4 @@ def test_an_answer_that_is_cut_short_is_refused() -> None:
     counting = counting_of(device)
     assert counting is not None
     with pytest.raises(Unreadable, match="r1: no answer to `tc -s`"):
-        counting.counts({}, device, intent())
+        counting.counts({}, device, intent(), Configuration("r1", "linux-tc"))

@@ -21,8 +21,8 @@ LEAST_PACKET, MOST_PACKET = 20, 65_535
 #: What a line may have carried beyond its rate times the time: clocks, bursts, and counters that are read a little
 #: later.
 SLACK, SLACK_BYTES = 0.05, 1_000_000
-#: Ages are of whole seconds, and the device answers a little after it is asked.
-AGE_SLACK = timedelta(seconds=2)
+#: Ages are cut to whole seconds.
+AGE_GRAIN = timedelta(seconds=1)
 
 
 class Remark(StrEnum):
@@ -86,36 +86,33 @@ def increments(
 def _began_again(before: CounterReading, after: CounterReading) -> Iterator[Place]:
     for place, count in after.counts.items():
         old = before.counts.get(place)
-        if old is not None and (_began_at(after, count) > before.at or went_back(difference(count, old))):
+        if old is not None and (_began_after(before, after, count) or went_back(difference(count, old))):
             yield place
 
 
-def _began_at(reading: CounterReading, count: Count) -> datetime:
-    """When the counter surely had begun; long ago where the device does not say."""
-    if count.age_s is None:
-        return datetime.min.replace(tzinfo=reading.at.tzinfo)
-    return reading.at - timedelta(seconds=count.age_s) - AGE_SLACK
+def _began_after(before: CounterReading, after: CounterReading, count: Count) -> bool:
+    """Whether the counter surely began after the reading before."""
+    return count.age_s is not None and after.asked_at - timedelta(seconds=count.age_s) - AGE_GRAIN > before.at
 
 
 def _increment(
     place: Place, before: CounterReading, after: CounterReading, line_bps: int | None, reason: Remark | None
 ) -> Increment | None:
     count, old = after.counts[place], before.counts.get(place)
-    began_at = _began_at(after, count)
-    start = max(before.at, min(began_at + AGE_SLACK, after.at))
+    age = None if count.age_s is None else timedelta(seconds=count.age_s)
+    start = before.at if age is None else min(max(before.at, after.at - age), after.at)
     if old is None:
         # What counts is new since the last reading; or it had no name then, and what it counted before is not of this
         # time.
-        older = count.age_s is not None and began_at + 2 * AGE_SLACK < before.at
+        older = age is not None and after.at - age < before.asked_at
         return None if older else Increment(place, start, after.at, count)
     if reason is None:
         return Increment(place, before.at, after.at, difference(count, old))
-    if began_at <= before.at and (whole := _wrapped(difference(count, old), before, after, line_bps)) is not None:
+    sure = _began_after(before, after, count)
+    if not sure and (whole := _wrapped(difference(count, old), before, after, line_bps)) is not None:
         return Increment(place, before.at, after.at, whole, Remark.WRAPPED)
-    if count.age_s is None:
-        # Nobody knows how much of the time it counted.
-        return Increment(place, after.at, after.at, count, reason)
-    return Increment(place, start, after.at, count, reason)
+    # Where nobody knows for how much of the time it counted, none of it counts as counted.
+    return Increment(place, start if sure else after.at, after.at, count, reason)
 
 
 def _wrapped(back: Count, before: CounterReading, after: CounterReading, line_bps: int | None) -> Count | None:

@@ -13,10 +13,12 @@ from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, Place, 
 @dataclass(frozen=True, slots=True)
 class CounterReading:
     """Attributes:
-    configuration: a digest of what the device was to have; where it differs between two readings Slotcar pushed.
+    asked_at, at: it was asked and had answered; what it says is of a moment between the two.
+    configuration: a digest of what of Slotcar's was on the device.
     """
 
     device: str
+    asked_at: datetime
     at: datetime
     configuration: str
     counts: Counts

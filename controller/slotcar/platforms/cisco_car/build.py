@@ -48,8 +48,8 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
         Unrenderable: more flows than ACL numbers, or shares that WFQ's weights cannot express.
     """
     options = options_of(device, CarOptions)
-    flows = sorted(_classified(intent), key=_most_specific_first)
-    numbers = lists_of_flows(intent, device)
+    flows = sorted((flow for flow in intent.flows if flow.service in _CONFORM), key=_most_specific_first)
+    numbers = flow_numbers(flows, options.flow_acls, device.name, device.platform)
     limits: dict[str, list[RateLimit]] = {}
     for flow in flows:
         limits.setdefault(flow.interface.name, []).append(_flow_limit(flow, numbers[flow.number]))
@@ -72,19 +72,6 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
             for name in {**limits, **weights}
         },
     )
-
-
-def lists_of_flows(intent: QosIntent, device: Device) -> dict[int, int]:
-    """The numbered list of each flow that has one, by the flow's number.
-
-    Raises:
-        Unrenderable: more flows than lists.
-    """
-    return flow_numbers(_classified(intent), options_of(device, CarOptions).flow_acls, device.name, device.platform)
-
-
-def _classified(intent: QosIntent) -> list[EdgeFlow]:
-    return [flow for flow in intent.flows if flow.service in _CONFORM]
 
 
 def precedence_lists(first: int) -> dict[int, RateLimitList]:

@@ -31,6 +31,11 @@ def flow_number(entry_number: int, bit: int) -> int:
     return entry_number * 2 + bit
 
 
+def flow_of_number(number: int) -> tuple[int, int]:
+    """The entry's ledger number and the direction bit of a flow's number: the inverse of `flow_number`."""
+    return divmod(number, 2)
+
+
 def flows_of(entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None = None) -> Iterator[EdgeFlow]:
     """The entry's flows while `slot` is open: one for each reserved direction, at its first ingress on a managed device.
     A direction without a rate in this slot has no flow, where the service is one that is promised a rate. With `devices`

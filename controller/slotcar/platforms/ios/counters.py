@@ -22,7 +22,7 @@ from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, Place, 
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.ios.ingress import input_policy
 from slotcar.platforms.ios.objects import FLOW, PREFIX
-from slotcar.platforms.model import Unreadable
+from slotcar.platforms.model import Configuration, Unreadable
 
 POLICIES = "show policy-map interface"
 RATE_LIMITS = "show interfaces rate-limit"
@@ -85,7 +85,7 @@ class ModularCounters:
     def commands(self, device: Device) -> tuple[str, ...]:
         return (POLICIES,)
 
-    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent) -> Counts:
+    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent, running: Configuration) -> Counts:
         printed = answer(outputs, POLICIES, device)
         flows = {(one.interface.name, f"{FLOW}{one.number}"): one for one in intent.flows}
         counts: dict[Place, Count] = {}

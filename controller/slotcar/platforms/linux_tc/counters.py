@@ -21,7 +21,7 @@ from slotcar.platforms.linux_tc.listing import sections_in
 from slotcar.platforms.linux_tc.objects import ROOT
 from slotcar.platforms.linux_tc.queues import COUNTED_OVERHEAD_BYTES, MINORS
 from slotcar.platforms.linux_tc.running import SEPARATOR
-from slotcar.platforms.model import Unreadable
+from slotcar.platforms.model import Configuration, Unreadable
 
 _FILTER = re.compile(r"^filter protocol \S+ pref (\d+) flower chain 0 handle (0x[0-9a-f]+)")
 _ACTION = re.compile(r"^\s+action order \d+:\s+(\w+)")
@@ -58,14 +58,15 @@ class _Filter:
 
 class LinuxCounters:
     def commands(self, device: Device) -> tuple[str, ...]:
-        """One process for all interfaces: a batch of `show`s with separators."""
+        """One process for all interfaces: a batch of `show`s with separators. Where it fails, the rest of a reading does
+        not."""
         shows = []
         for name in sorted(device.interfaces):
             shows += [f"class show dev {name}", SEPARATOR, f"filter show dev {name} ingress", SEPARATOR]
         lines = "\\n".join(shows)
-        return (f"printf '{lines}\\n' | tc -s -batch -",)
+        return (f"printf '{lines}\\n' | tc -s -batch - || true",)
 
-    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent) -> Counts:
+    def counts(self, outputs: Mapping[str, str], device: Device, intent: QosIntent, running: Configuration) -> Counts:
         (command,) = self.commands(device)
         if command not in outputs:
             raise Unreadable(f"{device.name}: no answer to `tc -s`")

@@ -109,6 +109,7 @@ async def access_lists(terminal: Terminal, captures: Captures) -> str:
 @command("show interfaces [<name:interface>] rate-limit", level=1)
 async def rate_limits(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
+    machine.counters.follow(machine.running.top)
     lines = counters.rate_limits(machine.running.top, machine.counters, captures.get("name", ""))
     return "".join(f"{line}\n" for line in lines)
 
@@ -116,6 +117,7 @@ async def rate_limits(terminal: Terminal, captures: Captures) -> str:
 @command("show policy-map interface [<name:interface>] [<direction:input|output>]", level=1)
 async def policies(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
+    machine.counters.follow(machine.running.top)
     lines = counters.policies(
         machine.running.top, machine.counters, captures.get("name", ""), captures.get("direction", "")
     )
