@@ -12,9 +12,11 @@ from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
+from slotcar.book.rules.reserving import ReservingRules
 from slotcar.book.shares import BackgroundShares
 from slotcar.measuring.counters.metering import Meter
 from slotcar.network.model import Network
+from slotcar.policy.site import site_of
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
@@ -94,6 +96,9 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
         endpoints=endpoint_owners(network),
+        reserving=ReservingRules(
+            site_of(settings.inventory), {name: device.domain for name, device in network.devices.items()}
+        ),
         least_rate_bps=max((facts_of(one.platform).police_floor_bps for one in network.devices.values()), default=0),
     )
 

@@ -41,6 +41,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (policy_errors.HostNotGiven, 403, "host-not-given", "An operator gives what this host has"),
     (policy_errors.BindNotAllowed, 403, "bind-not-allowed", "The owner may not bind these processes"),
     (policy_errors.BeyondHorizon, 422, "beyond-horizon", "It ends later than reservations may"),
+    (policy_errors.NotPermitted, 403, "not-permitted", "The site's policies do not permit it"),
     (policy_errors.FlowTaken, 409, "flow-taken", "Another owner has these packets"),
     (policy_errors.HoldTooLong, 409, "hold-too-long", "A hold may not last so long"),
     (policy_errors.QuotaExceeded, 409, "quota-exceeded", "The owner's quota is exceeded"),

@@ -37,6 +37,7 @@ from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.signing import DerivedSecrets
+from slotcar.policy.site import site_of
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import end_all_processes
@@ -98,7 +99,7 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
     """
     _configure_logs()
     Archive(settings.state_dir).close_to_others()
-    tokens = TokenStore(settings.tokens_path)
+    tokens = TokenStore(settings.tokens_path, site_of(settings.inventory))
     if settings.open and not settings.loopback:
         raise OpenToAll(
             f"will not listen on {settings.listen_host} with SLOTCAR_OPEN=true, by which whoever asks is an operator:"

@@ -96,5 +96,5 @@ class Sessions:
         for token in self.tokens.tokens():
             same = token.name == session.token_name and hmac.compare_digest(token.sha256, session.token_sha256)
             if same and (token.expires_at is None or now < token.expires_at):
-                return Caller(token.name, token.role, token.owner, token.expires_at)
+                return self.tokens.known(token)
         return None

@@ -22,6 +22,7 @@ from slotcar.base.names import Owner
 from slotcar.base.private_files import locked_for_change, replace_private_file
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError
 from slotcar.book.rules.roles import Caller, Role
+from slotcar.policy.site import Site
 
 TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 #: Some 40,000 tokens.
@@ -164,8 +165,10 @@ _NOTHING_READ = _Read((), (), {})
 class TokenStore:
     """The token file as a running controller sees it: read again whenever it changes."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, site: Site | None = None) -> None:
+        """`site`: what it knows of callers; without one, the policies that ship decide alone."""
         self._file = file
+        self.site = site or Site()
         #: What was read last: one value, since several threads read and write it.
         self._last_read = _NOTHING_READ
 
@@ -184,7 +187,11 @@ class TokenStore:
         token = self._present().by_digest.get(digest(secret)) if len(secret) <= lengths.TOKEN else None
         if token is None or (token.expires_at is not None and token.expires_at <= now):
             return None
-        return Caller(token.name, token.role, token.owner, token.expires_at)
+        return self.known(token)
+
+    def known(self, token: Token) -> Caller:
+        """Whom a token stands for."""
+        return self.site.caller(token.name, token.role, token.owner, token.expires_at)
 
     def _present(self) -> _Read:
         # Taken before the reading: what is replaced meanwhile is read again.

@@ -14,6 +14,7 @@ from slotcar.book.errors import PlanNotAdmitted, StaleLedger
 from slotcar.book.groups import waiting_together
 from slotcar.book.model import AdmissionRequest, Cancellation, Entry, State
 from slotcar.book.operations import Admit, Operation, move
+from slotcar.book.permitting import check_permitted
 from slotcar.book.rights import check_flows, check_quotas, owners_usage
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
@@ -130,6 +131,7 @@ class PlannedChanges(Operation[T]):
         names_others = all(request.names_others for request in self.requests)
         check_flows(transaction, [one.entry for one in done if one.entry], self.now, name_other=names_others)
         check_quotas(transaction, before, self.now)
+        check_permitted(transaction, [(one.admit.request, one.entry) for one in done if one.entry], self.now)
 
     def usage_before(self, transaction: Transaction) -> Mapping[str, Usage]:
         """What the owners of the requests have."""

@@ -17,6 +17,7 @@ from slotcar.book.rules.quotas import Usage, greater, usage_of
 from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
+from slotcar.policy.caller import Caller
 from slotcar.reservation.model import Reservation, Slot
 from slotcar_client.wire import events
 from slotcar_client.wire.states import State as State
@@ -287,6 +288,7 @@ class AdmissionRequest:
         names_others: a refusal may name the reservations of other owners.
         alternatives: other ways, in the order in which they are tried. moves: others may move to make room.
         waits_with_group: another member of its group waits for approval, and so it does too.
+        caller: whom the site's policies are asked about; None asks none of them.
         wider: another form of the request, of more ways, which a rehearsal makes where there is no room for this one.
     """
 
@@ -305,6 +307,7 @@ class AdmissionRequest:
     moves: bool = True
     waits_with_group: bool = False
     wider: Callable[[], AdmissionRequest] | None = field(default=None, compare=False)
+    caller: Caller | None = field(default=None, compare=False)
 
     def on(self, path_number: int) -> AdmissionRequest:
         """The request on one of its ways: 0 is its own, 1 the first alternative."""

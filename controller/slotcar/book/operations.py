@@ -25,6 +25,7 @@ from slotcar.book.model import (
     Proposal,
     State,
 )
+from slotcar.book.permitting import check_permitted
 from slotcar.book.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
@@ -169,6 +170,7 @@ class Admit(Operation[Entry | Refused]):
         chosen.check_platforms(transaction, entry)
         check_flows(transaction, [entry], self.now, name_other=self.request.names_others)
         check_quotas(transaction, before, self.now)
+        check_permitted(transaction, [(self.request, entry)], self.now)
         return entry
 
     def check_platforms(self, transaction: Transaction, entry: Entry) -> None:

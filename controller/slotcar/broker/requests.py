@@ -216,6 +216,7 @@ class Requests(Queries):
             actor=caller.name,
             condition=after_admission(self._platform_limits.condition, routed),
             names_others=roles.may_see_all(caller),
+            caller=caller,
             **how,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from slotcar.broker import Broker
     from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
+    from slotcar.policy.site import Site
 
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
+#: That of the inventory with which the ledger was opened.
+_site: ContextVar[Site | None] = ContextVar("site", default=None)
 HERE = "or use --context local for this machine's ledger"
 
 
@@ -54,9 +58,10 @@ def actor() -> str:
 
 def caller() -> Caller:
     """Whoever may open the ledger's database is an operator: the database is what is protected."""
-    from slotcar.book.rules.roles import Caller, Role
+    from slotcar.book.rules.roles import Role
+    from slotcar.policy.site import site_of
 
-    return Caller(name=actor(), role=Role.OPERATOR)
+    return (_site.get() or site_of(settings().inventory)).caller(actor(), Role.OPERATOR)
 
 
 @contextmanager
@@ -154,6 +159,7 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
     under_way("opening the ledger")
     with long_work_reported(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
         opened = Broker(ledger, network, chosen)
+        _site.set(opened.ledger.terms.policy.reserving.site)
         under_way("at work")
         try:
             yield opened

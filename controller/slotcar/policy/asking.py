@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from slotcar.policy.caller import Caller
-from slotcar.policy.questions import Question, Uid, entity, uid
+from slotcar.policy.questions import Question, Uid, entity, named
 from slotcar.policy.verdict import NotAllowed, Verdict
 
 #: What belongs to no owner.
 CONTROLLER: Uid = ("Controller", "this")
 
 
-def principal_of(caller: Caller) -> tuple[Uid, Mapping[str, Any]]:
-    """The caller as policies see it, and what they know of it."""
-    groups = caller.member_of
-    who: Uid = ("Program" if groups.is_program else "Person", caller.name)
-    parents: list[Uid] = [
-        ("Role", caller.role.value),
-        *(("Group", one) for one in sorted(groups.groups)),
-        *(("Community", one) for one in sorted(groups.communities)),
-        *([("Domain", groups.domain)] if groups.domain else []),
-    ]
-    return who, entity(who, parents, name=caller.name, owner={"__entity": uid("Owner", owner_of(caller))})
+def principal_of(caller: Caller) -> tuple[Uid, list[dict[str, Any]]]:
+    """The caller as policies see it, and what they know of it and of its owner."""
+    member, owner = caller.member_of, owner_of(caller)
+    who: Uid = ("Program" if member.is_program else "Person", caller.name)
+    parents: list[Uid] = [("Role", caller.role.value), ("Owner", owner)]
+    parents += [("Group", one) for one in sorted(member.groups)]
+    known = {"community": member.community, "domain": member.domain}
+    about = entity(
+        who,
+        parents,
+        name=caller.name,
+        owner=named("Owner", owner),
+        **{key: named(key.capitalize(), name) for key, name in known.items() if name is not None},
+    )
+    return who, [about, entity(("Owner", owner), parents_of_owner(member.community, member.domain))]
+
+
+def parents_of_owner(community: str | None, domain: str | None) -> list[Uid]:
+    """What an owner is a part of."""
+    return [(kind, name) for kind, name in (("Community", community), ("Domain", domain)) if name is not None]
 
 
 def owner_of(caller: Caller) -> str:
@@ -33,11 +41,11 @@ def owner_of(caller: Caller) -> str:
 
 def verdict_on(caller: Caller, verb: str, owner: str | None = None) -> Verdict:
     """Whether the caller may do a verb, or what a right allows; `owner`: of what it would be done to, where it has one."""
-    who, about = principal_of(caller)
-    resource, entities = CONTROLLER, [about]
+    who, entities = principal_of(caller)
+    resource = CONTROLLER
     if owner is not None:
         resource = ("Reservation", f"of {owner}")
-        entities.append(entity(resource, owner={"__entity": uid("Owner", owner)}))
+        entities.append(entity(resource, owner=named("Owner", owner)))
     return caller.policies.decide(Question(who, verb, resource, entities))
 
 

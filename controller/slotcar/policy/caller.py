@@ -20,14 +20,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memberships:
-    """What a caller belongs to, beside its role: groups and communities by name, the domain whose broker it is.
+    """What a caller belongs to, beside its role: groups by name, and what its owner is a part of.
 
     Attributes:
         is_program: it is no person.
     """
 
     groups: frozenset[str] = frozenset()
-    communities: frozenset[str] = frozenset()
+    community: str | None = None
     domain: str | None = None
     is_program: bool = False
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from typing import Any
 
 from cedarpy import Decision, Entities, PolicySet, is_authorized
 
 from slotcar.policy.probes import ConditionProbe, nearest_of, policy_set_text, probe_set, probes_of
 from slotcar.policy.questions import Question
-from slotcar.policy.reading import read_rules, schema, shipped_sources
+from slotcar.policy.reading import PolicyRule, read_rules, schema, shipped_sources
 from slotcar.policy.statements import Source
 from slotcar.policy.verdict import NearPermit, Verdict
 
 #: Answers that are kept of questions without a context; a site has fewer callers times owners.
 MOST_KEPT = 10_000
+#: What is asked with a context, under the ledger's lock.
+ACTIONS = ("reserve",)
 
 
 class Policies:
@@ -52,6 +55,22 @@ class Policies:
             kept = self._kept[key] = self._decided(question, entities)
         return kept
 
+    @cached_property
+    def open_actions(self) -> frozenset[str]:
+        """Those of `ACTIONS` that are permitted to everybody whatever the context is: nothing needs to be asked."""
+        return frozenset(
+            action for action in ACTIONS if self._is_open([one for one in self.rules if one.is_about(action)])
+        )
+
+    @cached_property
+    def asks_totals(self) -> bool:
+        """Whether a policy speaks of what others have."""
+        return any(_mentions(rule.form, "totals") for rule in self.rules)
+
+    @staticmethod
+    def _is_open(rules: Sequence[PolicyRule]) -> bool:
+        return all(rule.permits for rule in rules) and any(rule.is_unconditional for rule in rules)
+
     def _decided(self, question: Question, entities: str) -> Verdict:
         try:
             known = Entities.from_json_str(entities, schema())
@@ -67,13 +86,19 @@ class Policies:
 
     def _nearest(self, question: Question, known: Entities) -> tuple[NearPermit, ...]:
         probes, prepared = self._probes
-        holding = set(is_authorized(question.request, prepared, known, schema()).diagnostics.reasons)
-        return nearest_of(probes, holding)
+        answer = is_authorized(question.request, prepared, known, schema()).diagnostics
+        return nearest_of(probes, set(answer.reasons), answer.errors)
 
     @cached_property
     def _probes(self) -> tuple[tuple[ConditionProbe, ...], PolicySet]:
         probes = probes_of(self.rules)
         return probes, probe_set(probes)
+
+
+def _mentions(form: Any, attribute: str) -> bool:
+    if isinstance(form, Mapping):
+        return form.get("attr") == attribute or any(_mentions(one, attribute) for one in form.values())
+    return isinstance(form, list) and any(_mentions(one, attribute) for one in form)
 
 
 @cache

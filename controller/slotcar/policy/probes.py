@@ -65,15 +65,23 @@ def probe_set(probes: Sequence[ConditionProbe]) -> PolicySet:
     return PolicySet.from_json_str(policy_set_text({one.key: one.form for one in probes}))
 
 
-def nearest_of(probes: Sequence[ConditionProbe], holding: Collection[str]) -> tuple[NearPermit, ...]:
-    """The permits of this action with the fewest conditions that fail, those that name the action first. `holding`: the
-    keys of the conditions that hold."""
+def nearest_of(
+    probes: Sequence[ConditionProbe], holding: Collection[str], errors: Sequence[str]
+) -> tuple[NearPermit, ...]:
+    """The permits of this action with the fewest conditions that fail, those that name the action first.
+
+    Args:
+        holding: the keys of the conditions that hold.
+        errors: what went wrong in evaluating others, each with its key: they speak of what is not there, which another
+            condition asks.
+    """
     by_rule: dict[str, list[ConditionProbe]] = {}
     for one in probes:
         by_rule.setdefault(one.rule.name, []).append(one)
     ranked: list[tuple[int, bool, list[ConditionProbe]]] = []
     for ones in by_rule.values():
         failed = [one for one in ones if one.key not in holding]
+        failed = [one for one in failed if not any(f"`{one.key}`" in error for error in errors)] or failed
         if any(one.part == "action" for one in failed):
             continue
         names_action = any(one.part == "action" for one in ones)
@@ -96,16 +104,12 @@ def _conditions_of(form: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _joined(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The conditions that `&&` joins; where one asks whether an attribute is there, together with what it is there for."""
-    if "&&" in body and not _asks_presence(body["&&"]["left"]):
+    """The conditions that `&&` joins."""
+    if "&&" in body:
         yield from _joined(body["&&"]["left"])
         yield from _joined(body["&&"]["right"])
     else:
         yield body
-
-
-def _asks_presence(body: Mapping[str, Any]) -> bool:
-    return "has" in body or ("&&" in body and _asks_presence(body["&&"]["right"]))
 
 
 def _permit(**given: Any) -> Mapping[str, Any]:
@@ -113,4 +117,7 @@ def _permit(**given: Any) -> Mapping[str, Any]:
 
 
 def _without_idle_brackets(text: str) -> str:
-    return re.sub(r'(?<![\w])\(([\w.:"-]+)\)', r"\1", text)
+    """Without the brackets that Cedar writes around every name."""
+    while (plainer := re.sub(r'(?<!\w)\(([\w.:"-]+)\)', r"\1", text)) != text:
+        text = plainer
+    return text

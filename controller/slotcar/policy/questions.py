@@ -16,6 +16,11 @@ def uid(kind: str, name: str) -> Mapping[str, str]:
     return {"type": kind, "id": name}
 
 
+def named(kind: str, name: str) -> Mapping[str, Any]:
+    """An attribute that is an entity."""
+    return {"__entity": uid(kind, name)}
+
+
 def entity(of: Uid, parents: Sequence[Uid] = (), **attributes: Any) -> dict[str, Any]:
     """An entity as Cedar reads it. An attribute that is None is left out."""
     given = {key: value for key, value in attributes.items() if value is not None}

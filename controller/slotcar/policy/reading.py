@@ -45,6 +45,18 @@ class PolicyRule:
         annotations: Mapping[str, str] = self.form.get("annotations", {})
         return annotations
 
+    def is_about(self, action: str) -> bool:
+        """Whether it may decide an action that stands in no group."""
+        scope = self.form["action"]
+        named = scope.get("entities") or ([scope["entity"]] if "entity" in scope else None)
+        return named is None or any(one["id"] == action for one in named)
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it holds for everybody and everything."""
+        scopes = (self.form["principal"], self.form["resource"])
+        return all(one["op"] == "All" for one in scopes) and not self.form["conditions"]
+
 
 @cache
 def schema() -> Schema:

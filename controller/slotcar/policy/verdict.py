@@ -22,7 +22,9 @@ class NearPermit:
     failed: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.rule.name} ({self.rule.statement.file}), but not: {' and '.join(self.failed)}"
+        return (
+            f"{self.rule.name} ({self.rule.statement.file.rpartition('/')[2]}), but not: {' and '.join(self.failed)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

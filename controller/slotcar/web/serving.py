@@ -89,7 +89,7 @@ def no_page(context: Context, request: Request, error: HTTPException) -> Respons
 
 def sessions_of(context: Context) -> Sessions:
     settings = context.broker.settings
-    anyone = LOCAL if settings.open and settings.loopback else None
+    anyone = context.local if settings.open and settings.loopback else None
     return Sessions(context.broker.ledger.sessions, context.tokens, anyone)
 
 

@@ -28,6 +28,7 @@ from slotcar.book.rules.roles import Role
 from slotcar.broker import Broker
 from slotcar.network import load_network
 from slotcar.network.model import Network
+from slotcar.policy.site import site_of
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger, open_ledger
 from slotcar.watching.model import WatchStatus
@@ -100,7 +101,7 @@ class Running:
     ) -> httpx.Client:  # fmt: skip
         context = Context(
             Broker(ledger, network, settings),
-            TokenStore(settings.tokens_path),
+            TokenStore(settings.tokens_path, site_of(settings.inventory)),
             loop,
             streams or Streams(),
             watch=watch,

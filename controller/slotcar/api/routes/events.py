@@ -11,7 +11,6 @@ from fastapi.responses import StreamingResponse
 
 from slotcar.api.answers import model_of
 from slotcar.api.context import (
-    LOCAL,
     Context,
     LabelQuery,
     Line,
@@ -164,4 +163,5 @@ async def _streamed(
 
 def reader_of(request: Request, caller: Caller) -> str:
     """Whose streams are counted together: a token's, or an address's where no token is needed."""
-    return f"address {request.client.host if request.client else ''}" if caller is LOCAL else f"token {caller.name}"
+    has_token = caller.owner is not None  # every token has an owner
+    return f"token {caller.name}" if has_token else f"address {request.client.host if request.client else ''}"

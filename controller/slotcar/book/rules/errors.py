@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import iso
-from slotcar.base.units import format_duration
+from slotcar.base.units import format_duration, format_rate
 
 
 class RefusedByPolicy(SlotcarError):
@@ -44,6 +44,23 @@ class BindNotAllowed(RefusedByPolicy):
         super().__init__(
             f"{reservation}: may not bind {bound.replace(':', ' ', 1)}: {why}; an operator may bind others"
         )
+
+
+class NotPermitted(RefusedByPolicy):
+    """The policies do not let the caller have it.
+
+    Attributes:
+        policies: those that forbid it, by name; none where only no policy permits it.
+        largest_bps: the largest rate that they allow in its place; None where there is none.
+    """
+
+    def __init__(
+        self, sentence: str, policies: Sequence[str] = (), largest_bps: int | None = None, not_attested: str = ""
+    ) -> None:
+        self.policies, self.largest_bps = tuple(policies), largest_bps
+        largest = f"; they allow up to {format_rate(largest_bps)} in its place" if largest_bps else ""
+        unheard = f"; its attestation is not believed: {not_attested}" if not_attested else ""
+        super().__init__(f"{sentence}{largest}{unheard}")
 
 
 class FlowTaken(RefusedByPolicy):

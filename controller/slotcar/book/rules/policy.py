@@ -10,6 +10,7 @@ from slotcar.book.rules.endpoints import EndpointOwners
 from slotcar.book.rules.errors import BeyondHorizon, HoldTooLong
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.quotas import Quota
+from slotcar.book.rules.reserving import ReservingRules
 from slotcar.reservation.model import Reservation
 
 
@@ -21,6 +22,7 @@ class Policy:
     frozen: what of deadline transfers' profiles begins sooner than this is not moved to make room.
     least_rate_bps: no step of a deadline transfer is slower, unless its `at_most` is: what the network's platforms police.
     quota: of every owner that `owner_quotas` does not name.
+    reserving: the site's policies about who may reserve what.
     """
 
     gate: Gate = field(default_factory=Gate)
@@ -31,6 +33,7 @@ class Policy:
     quota: Quota = field(default_factory=Quota)
     owner_quotas: Mapping[str, Quota] = field(default_factory=dict)
     endpoints: EndpointOwners = field(default_factory=EndpointOwners)
+    reserving: ReservingRules = field(default_factory=ReservingRules)
 
     def quota_of(self, owner: str) -> Quota:
         return self.owner_quotas.get(owner, self.quota)

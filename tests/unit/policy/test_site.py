@@ -1,0 +1,121 @@
+"""What `policies/` of an inventory says: members, zone, and every error by its line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slotcar.base.problems import InvalidInput
+from slotcar.base.timebase import Window
+from slotcar.book.rules.reserving import peak_bps
+from slotcar.policy.asking import verdict_on
+from slotcar.policy.caller import Role
+from slotcar.policy.policies import Policies
+from slotcar.policy.reserving import Total, Wanted, largest_bps, local_hours, question_of
+from slotcar.policy.site import Site, site_of
+from slotcar.policy.statements import Source
+from tests.support.requests import T0, reservation
+
+HOUR = timedelta(hours=1)
+
+
+def folder_of(tmp_path: Path, members: str = "", **policies: str) -> Path:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    if members:
+        (folder / "site.yml").write_text(members)
+    for name, text in policies.items():
+        (folder / f"{name}.cedar").write_text(text)
+    return tmp_path
+
+
+def test_an_inventory_without_the_folder_has_what_ships(tmp_path: Path) -> None:
+    assert site_of(tmp_path) == site_of(None) == Site()
+
+
+def test_members_are_of_tokens_and_of_owners(tmp_path: Path) -> None:
+    text = """
+timezone: Europe/Zurich
+groups: {duty: [ann, bob]}
+programs: [pump]
+communities: {hep: {owners: [cms, atlas]}}
+domains: {anl: [anl, cms]}
+"""
+    approving = '@id("duty") permit (principal in Group::"duty", action == Action::"approve", resource);'
+    site = site_of(folder_of(tmp_path, text, duty=approving))
+    ann, pump = site.caller("ann", Role.REQUESTER, "cms"), site.caller("pump", Role.REQUESTER, "pump")
+    assert (ann.member_of.community, ann.member_of.domain, ann.member_of.groups) == ("hep", "anl", frozenset({"duty"}))
+    assert (pump.member_of.community, pump.member_of.is_program, ann.member_of.is_program) == (None, True, False)
+    assert verdict_on(ann, "approve").allowed
+    assert not verdict_on(pump, "approve").allowed
+    assert site.zone == ZoneInfo("Europe/Zurich")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("groups: {a: [b]}\nteams: {}", 2, "is not known"),
+        ("timezone: Mars/Olympus", 1, "is no zone"),
+        ("groups:\n  duty: ann", 2, "is no list of names"),
+        ("groups:\n  duty: [ann, '']", 2, "is no name"),
+        ("communities:\n  hep: [cms]", 2, "has `owners`"),
+        ("communities:\n  hep:\n    owners: [cms]\n    keys: ../x", 4, "is no name of a file beside this one"),
+        ("domains:\n  a: [x]\n  b: [x]", 3, "who is in a already"),
+        ("- a", 1, "is no mapping"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        site_of(folder_of(tmp_path, text))
+    assert (error.value.problems[0].line, words in str(error.value)) == (line, True), str(error.value)
+
+
+def test_members_and_policies_are_complained_of_together(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as error:
+        site_of(folder_of(tmp_path, "programs: 5", a="permit;", b="forbid;"))
+    assert [Path(one.file).name for one in error.value.problems] == ["a.cedar", "b.cedar", "site.yml"]
+
+
+def test_hours_and_weekdays_are_the_sites(tmp_path: Path) -> None:
+    zurich = ZoneInfo("Europe/Zurich")
+    sunday = datetime(2027, 3, 28, 0, 30, tzinfo=UTC)  # clocks go from 2 h to 3 h there
+    assert local_hours([Window(sunday, sunday + HOUR)], zurich) == ([1, 3], [7])
+    assert local_hours([Window(sunday - 2 * HOUR, sunday)], zurich) == ([0, 1, 23], [6, 7])
+    assert local_hours([Window(sunday, sunday + timedelta(days=400))], zurich) == (list(range(24)), list(range(1, 8)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(1, 9)), max_size=8), st.integers(0, 20))
+def test_a_peak_is_the_highest_sum_at_an_instant(others: list[tuple[int, int, int]], start: int) -> None:
+    forms = [(reservation("x", rate, at, at + length),) for at, length, rate in others]
+    own = reservation("own", 1, start, start + 5)
+    at_minutes = [sum(rate for at, length, rate in others if at <= minute < at + length) for minute in range(40)]
+    assert peak_bps(forms, own.slots) == max(at_minutes[start : start + 5])
+
+
+def test_a_change_that_waits_counts_where_it_is_greater() -> None:
+    old, new = reservation("x", 5, 0, 10), reservation("x", 8, 5, 15)
+    assert peak_bps([(old, new)], reservation("own", 1, 0, 5).slots) == 5
+    assert peak_bps([(old, new)], reservation("own", 1, 4, 6).slots) == 8
+    assert peak_bps([(old, new)], reservation("own", 1, 15, 16).slots) == 0
+
+
+@given(st.integers(1, 2**40), st.integers(0, 2**40))
+def test_the_largest_rate_is_what_the_policies_allow(wanted_bps: int, limit_bps: int) -> None:
+    text = f"""@id("limit") permit (principal, action == Action::"reserve", resource)
+    when {{ context.rate_bps <= {limit_bps} && context.totals.owner.peak_bps <= {limit_bps + 7} }};"""
+    site = Site(Policies([Source("reserving.cedar", text)]))
+    who = site.caller("cms", Role.REQUESTER, "cms")
+    wanted = Wanted(
+        "cms", "run", (), wanted_bps, 3600 * wanted_bps, (Window(T0, T0 + HOUR),), {}, is_change=False, is_hold=False,
+        totals={"owner": Total(2, wanted_bps + 10, 0)},
+    )  # fmt: skip
+    most = max(limit_bps - 3, 0)
+    if not site.policies.decide(question_of(who, wanted, site, T0)).allowed:
+        assert largest_bps(site.policies, who, wanted, site, T0) == most
+    else:
+        assert wanted_bps <= most
