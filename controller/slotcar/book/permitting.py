@@ -14,7 +14,7 @@ from slotcar.book.rules.quotas import Usage
 from slotcar.book.rules.reserving import peak_bps
 from slotcar.book.transaction import Transaction
 from slotcar.policy.caller import Caller
-from slotcar.policy.reserving import ACTION, ATTESTATION, Attested, Total, Wanted, largest_bps, question_of
+from slotcar.policy.reserving import ACTION, ATTESTATION, Attested, Total, WantedReservation, largest_bps, question_of
 from slotcar.policy.site import Site
 from slotcar.reservation.model import Reservation
 
@@ -53,14 +53,14 @@ def _wanted(
     caller: Caller,
     attested: Attested | None,
     now: datetime,
-) -> Wanted:
+) -> WantedReservation:
     reservation, amount, terms = entry.reservation, entry.amount, transaction.terms
     rates = [
         sls.rate_bps
         for sls in terms.sls.values()
         if sls.upstream == caller.member_of.domain and sls.service is reservation.service
     ]
-    return Wanted(
+    return WantedReservation(
         owner=reservation.owner,
         name=reservation.name,
         needs=terms.policy.reserving.needs(reservation, entry.paths),

@@ -18,7 +18,7 @@ LOCAL = "local"
 #: Kinds of problems by which admission or a policy refuses (exit code 3).
 _REFUSALS = frozenset(
     ("refused", "plan-refused", "quota-exceeded", "flow-taken", "hold-too-long", "beyond-horizon", "endpoint-not-allowed",
-     "host-not-given", "bind-not-allowed", "unrenderable")
+     "host-not-given", "bind-not-allowed", "not-permitted", "unrenderable")
 )  # fmt: skip
 _context: str | None = None
 

@@ -41,7 +41,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedReservation:
     """A reservation as policies see it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Wanted:
     attested: Attested | None = None
     totals: Mapping[str, Total] | None = None
 
-    def at_rate(self, rate_bps: int) -> Wanted:
+    def at_rate(self, rate_bps: int) -> WantedReservation:
         """The same at another rate, also in the totals."""
         less_bps = self.rate_bps - rate_bps
         volume_bits = self.volume_bits * rate_bps // self.rate_bps if self.rate_bps else 0
@@ -75,7 +75,7 @@ class Wanted:
         return replace(self, rate_bps=rate_bps, volume_bits=volume_bits, totals=totals)
 
 
-def question_of(caller: Caller, wanted: Wanted, site: Site, now: datetime) -> Question:
+def question_of(caller: Caller, wanted: WantedReservation, site: Site, now: datetime) -> Question:
     """Whether the caller may have it."""
     who, entities = principal_of(caller)
     resource: Uid = ("Reservation", f"{wanted.owner}/{wanted.name}")
@@ -88,7 +88,7 @@ def question_of(caller: Caller, wanted: Wanted, site: Site, now: datetime) -> Qu
     return Question(who, ACTION, resource, entities, _context(wanted, site.zone, now))
 
 
-def largest_bps(policies: Policies, caller: Caller, wanted: Wanted, site: Site, now: datetime) -> int:
+def largest_bps(policies: Policies, caller: Caller, wanted: WantedReservation, site: Site, now: datetime) -> int:
     """The largest rate at which the policies allow what they refuse, found by asking them; 0 where they allow none.
 
     Between what is allowed and what is refused it is halved: policies that allow a rate and refuse a smaller one make it
@@ -104,7 +104,7 @@ def largest_bps(policies: Policies, caller: Caller, wanted: Wanted, site: Site, 
     return allowed
 
 
-def _context(wanted: Wanted, zone: tzinfo, now: datetime) -> Mapping[str, Any]:
+def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[str, Any]:
     notice = wanted.windows[0].start - now
     hours, weekdays = local_hours(wanted.windows, zone)
     attested = wanted.attested

@@ -75,9 +75,9 @@ def site_of(inventory: Path | None) -> Site:
     if folder is None or not folder.is_dir():
         return Site()
     problems: list[Problem] = []
-    said: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     try:
-        said = _read_members(folder)
+        members = _read_members(folder)
     except InvalidInput as error:
         problems += error.problems
     try:
@@ -86,7 +86,7 @@ def site_of(inventory: Path | None) -> Site:
         problems += error.problems
     if problems:
         raise InvalidInput(problems)
-    return Site(policies, **said)
+    return Site(policies, **members)
 
 
 def _read_members(folder: Path) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _read_members(folder: Path) -> dict[str, Any]:
     reader = _Members(document, folder, problems)
     communities = {name: reader.community(name, one) for name, one in reader.mapping("communities").items()}
     domains = {name: reader.names(f"domains.{name}", one) for name, one in reader.mapping("domains").items()}
-    found = {
+    members = {
         "groups": {name: reader.names(f"groups.{name}", one) for name, one in reader.mapping("groups").items()},
         "programs": reader.names("programs", data.get("programs") or []),
         "communities": communities,
@@ -120,7 +120,7 @@ def _read_members(folder: Path) -> dict[str, Any]:
     problems += _twice(document, "domains", domains)
     if problems:
         raise InvalidInput(problems)
-    return found
+    return members
 
 
 @dataclass(frozen=True, slots=True)

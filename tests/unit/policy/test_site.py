@@ -16,7 +16,7 @@ from slotcar.book.rules.reserving import peak_bps
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Role
 from slotcar.policy.policies import Policies
-from slotcar.policy.reserving import Total, Wanted, largest_bps, local_hours, question_of
+from slotcar.policy.reserving import Total, WantedReservation, largest_bps, local_hours, question_of
 from slotcar.policy.site import Site, site_of
 from slotcar.policy.statements import Source
 from tests.support.requests import T0, reservation
@@ -110,7 +110,7 @@ def test_the_largest_rate_is_what_the_policies_allow(wanted_bps: int, limit_bps:
     when {{ context.rate_bps <= {limit_bps} && context.totals.owner.peak_bps <= {limit_bps + 7} }};"""
     site = Site(Policies([Source("reserving.cedar", text)]))
     who = site.caller("cms", Role.REQUESTER, "cms")
-    wanted = Wanted(
+    wanted = WantedReservation(
         "cms", "run", (), wanted_bps, 3600 * wanted_bps, (Window(T0, T0 + HOUR),), {}, is_change=False, is_hold=False,
         totals={"owner": Total(2, wanted_bps + 10, 0)},
     )  # fmt: skip
