@@ -29,7 +29,6 @@ from tests.unit.notify.test_kinds import FILE, KIND, NO_KINDS, texts_of
 
 CONTROLLER = Path(__file__).parents[2] / "controller" / "slotcar"
 IN_SQL = {"store/instants.py", "store/summaries.py"}
-IN_EXAMPLES = {"api/bodies.py"}
 AT = datetime(2027, 3, 1, 22, tzinfo=UTC)
 
 
@@ -42,14 +41,14 @@ def literal_kinds(source: str) -> set[str]:
 
 
 def test_no_kind_is_named_but_by_its_class() -> None:
-    """But in SQL, which an index serves that has the same text, and in examples of documents."""
+    """But in SQL, which an index serves that has the same text."""
     literals = {
         path.relative_to(CONTROLLER).as_posix(): kinds
         for path in CONTROLLER.rglob("*.py")
         if path.name != "events.py" and "migrations" not in path.parts
         if (kinds := literal_kinds(path.read_text()))
     }
-    assert {place for place in literals if place not in IN_SQL} == IN_EXAMPLES
+    assert literals.keys() == IN_SQL
     assert {kind for kinds in literals.values() for kind in kinds} <= KINDS.keys()
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from slotcar_client.calls.requests import send_json
+from slotcar_client.calls.requests import send, send_json
 from slotcar_client.transport import Conversation, Request
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 from slotcar_client.wire.errors import Problem
 
 
 def controller() -> Conversation[documents.Controller]:
     """The controller's status; not for requesters."""
-    return (yield from send_json("GET", "/v1/controller"))
+    return (yield from send(verbs.Controller()))
 
 
 def alive() -> Conversation[documents.Health]:

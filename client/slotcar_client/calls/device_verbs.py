@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar_client.calls.requests import Time, items, pages, send, time_text
+from slotcar_client.calls.requests import Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
@@ -14,17 +14,17 @@ REVISIONS_PAGE = 100
 
 def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[documents.Configuration]]:
     """What devices are to have at an instant; not for requesters."""
-    return (yield from items("/v1/configurations", {"at": time_text(at), "device": list(device)}))
+    return (yield from send(verbs.Configurations(time_text(at), list(device) or None)))["items"]
 
 
 def device_states() -> Conversation[list[documents.DeviceState]]:
     """The last known state of every device, which is not read for it; not for requesters."""
-    return (yield from items("/v1/devices"))
+    return (yield from send(verbs.DeviceStates()))["items"]
 
 
 def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[documents.Revision]]:
     """What was pushed, the latest first, or the latest before one: all of it, or the first `limit`; not for requesters."""
-    return (yield from pages("/v1/revisions", {"before": before}, REVISIONS_PAGE, limit, cursor="before"))
+    return (yield from pages(verbs.Revisions(before), REVISIONS_PAGE, limit, cursor="before"))
 
 
 def holds() -> Conversation[list[documents.Hold]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import quote
 
-from slotcar_client.calls.requests import PAGE, Time, items, pages, send_json, time_text, without_unset
+from slotcar_client.calls.requests import PAGE, Time, pages, send, send_json, time_text
 from slotcar_client.transport import Conversation
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 
 def events(
@@ -33,35 +32,28 @@ def events(
 
 def webhook_add(url: str, *, secret: str | None = None, kinds: Iterable[str] = ()) -> Conversation[documents.Webhook]:
     """A requester's gets the events of its own reservations, and its answer is the only one with the signing secret."""
-    body = without_unset({"url": url, "secret": secret, "kinds": list(kinds)})
-    return (yield from send_json("POST", "/v1/webhooks", body=body, repeatable=False))
+    return (yield from send(verbs.WebhookAdd(url, secret, list(kinds))))
 
 
 def webhook_list() -> Conversation[list[documents.Webhook]]:
-    return (yield from items("/v1/webhooks"))
+    return (yield from send(verbs.WebhookList()))["items"]
 
 
 def webhook_remove(webhook: str) -> Conversation[documents.Webhook]:
-    return (yield from send_json("DELETE", _webhook(webhook)))
+    return (yield from send(verbs.WebhookRemove(webhook)))
 
 
 def webhook_test(webhook: str) -> Conversation[documents.Tested]:
     """Has one message sent at once, and says what became of it."""
-    return (yield from send_json("POST", f"{_webhook(webhook)}/test"))
+    return (yield from send(verbs.WebhookTest(webhook)))
 
 
 def webhook_dead_letters(webhook: str, limit: int | None = None) -> Conversation[list[documents.DeadLetter]]:
     """Events that were given up: all of them, page by page, or the first `limit`."""
-    return (yield from pages(f"{_webhook(webhook)}/dead-letters", {}, limit=limit))
+    return (yield from pages(verbs.WebhookDeadLetters(webhook), limit=limit))
 
 
 def webhook_redeliver(webhook: str, sequences: Iterable[int] | None = None) -> Conversation[int]:
     """How many of the dead letters, these or all, wait again."""
-    body = {"sequences": None if sequences is None else list(sequences)}
-    answer = yield from send_json("POST", f"{_webhook(webhook)}/redeliver", body=body)
-    waiting: int = answer["waiting"]
-    return waiting
-
-
-def _webhook(webhook: str) -> str:
-    return f"/v1/webhooks/{quote(webhook, safe='')}"
+    numbers = None if sequences is None else list(sequences)
+    return (yield from send(verbs.WebhookRedeliver(webhook, numbers)))["waiting"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slotcar_client.calls.requests import Json, send_json
+from slotcar_client.calls.requests import Json, send, send_json
 from slotcar_client.transport import Conversation
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 
 def plan(
@@ -27,4 +27,4 @@ def apply(plan: documents.Plan) -> Conversation[documents.Applied]:
         Conflict: it holds a refusal, or the ledger or the inventory has changed since; where its `maybe_done` is true,
             perhaps by this plan.
     """
-    return (yield from send_json("POST", "/v1/applies", body=plan))
+    return (yield from send(verbs.Apply(plan)))

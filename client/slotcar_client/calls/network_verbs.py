@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar_client.calls.requests import Time, pages, send_json, time_text
+from slotcar_client.calls.requests import Time, pages, send, time_text
 from slotcar_client.transport import Conversation
-from slotcar_client.wire import documents
+from slotcar_client.wire import documents, verbs
 
 #: Of one page; the API gives no more.
 RESOURCES_PAGE = 50
@@ -18,13 +18,10 @@ def resources(
 ) -> Conversation[list[documents.Resource]]:  # fmt: skip
     """Capacity, reserved and free of these resources, or of all, from now for a day where neither is said; with at most
     `points` steps of each. Not for requesters."""
-    query = {
-        "resource": list(resource), "device": device, "domain": domain, "from": time_text(since), "until": time_text(until),
-        "points": points,
-    }  # fmt: skip
-    return (yield from pages("/v1/resources", query, RESOURCES_PAGE))
+    verb = verbs.Resources(list(resource) or None, device, domain, time_text(since), time_text(until), points or 0)
+    return (yield from pages(verb, RESOURCES_PAGE))
 
 
 def network() -> Conversation[documents.Topology]:
     """Domains, devices, links, SLSs and end systems; not for requesters."""
-    return (yield from send_json("GET", "/v1/network"))
+    return (yield from send(verbs.Network()))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
 from slotcar_client.transport import Conversation, Request
@@ -29,20 +30,28 @@ def send_json(
 
 
 def send(verb: Verb[T]) -> Conversation[T]:
-    """The document that answers a verb."""
+    """The document that answers a verb. What of its query is as it is by default is not said, but
+    for a page's size, nor what of its body is None,
+    unless that is all."""
+    defaults = {field.name: field.default for field in fields(verb)}  # type: ignore[arg-type]
     given: dict[Place, dict[str, Any]] = {place: {} for place in Place}
-    for one in verb.fields:
-        given[one.place][one.name] = getattr(verb, one.name)
-    path = verb.address.format_map({name: quote(str(one), safe="") for name, one in given[Place.ADDRESS].items()})
-    body = next(iter(given[Place.WHOLE].values()), given[Place.BODY] or None)
-    key = next(iter(given[Place.KEY].values()), None)
-    headers = if_match(given[Place.VERSION].get("version")) | ({Place.KEY.value: key} if key else {})
-    return (yield from send_json(verb.method, path, given[Place.QUERY], body, headers))
+    for field in verb.fields:
+        value = getattr(verb, field.name)
+        idle = field.place is Place.QUERY and field.name != "limit" and value == defaults[field.name]
+        given[field.place][field.sent_as] = None if idle else value
+    path = verb.address.format_map({name: quote(str(text), safe="") for name, text in given[Place.ADDRESS].items()})
+    keys = given[Place.BODY]
+    stated = {key: value for key, value in keys.items() if value is not None} or keys or None
+    body = next(iter(given[Place.WHOLE].values()), stated)
+    headers = _headers(given, needs_version=defaults.get("version") is MISSING)
+    return (yield from send_json(verb.method, path, given[Place.QUERY], body, headers, verb.repeatable))
 
 
-def items(path: str, query: Json | None = None) -> Conversation[Any]:
-    page = yield from send_json("GET", path, query)
-    return page["items"]
+def _headers(given: Mapping[Place, Json], *, needs_version: bool) -> dict[str, str]:
+    headers = {name: key for name, key in given[Place.HEADER].items() if key}
+    for version in given[Place.VERSION].values():
+        headers |= {"If-Match": "*"} if version is None and needs_version else if_match(version)
+    return headers
 
 
 def if_match(version: int | None) -> dict[str, str]:
@@ -54,6 +63,12 @@ def without_unset(given: Json) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None and value is not False and value != []}
 
 
+@overload
+def time_text(at: Time) -> str: ...
+@overload
+def time_text(at: None) -> None: ...
+@overload
+def time_text(at: Time | None) -> str | None: ...
 def time_text(at: Time | None) -> str | None:
     if isinstance(at, datetime):
         if at.tzinfo is None:
@@ -63,22 +78,22 @@ def time_text(at: Time | None) -> str | None:
 
 
 def pages(
-    path: str, query: Json, page_size: int = PAGE, limit: int | None = None, cursor: str = "after"
-) -> Conversation[list[Any]]:
-    """All items of a list that the API gives page by page, or the first `limit`; `cursor`: the parameter by which it goes
-    on, which `query` may begin with.
+    verb: Verb[Any], page_size: int = PAGE, limit: int | None = None, cursor: str = "after"
+) -> Conversation[Any]:
+    """All items of a list that the API gives page by page, or the first `limit`; `cursor`: the field by which it goes on,
+    which the verb may begin with.
 
     Raises:
         Wrong: a page goes on where it began, so that the list would have no end.
     """
     listed: list[Any] = []
-    after = query.get(cursor)
+    page_verb: Any = verb
     while True:
         size = page_size if limit is None else min(page_size, limit - len(listed))
-        page = yield from send_json("GET", path, {**query, cursor: after, "limit": size})
+        page = yield from send(replace(page_verb, limit=size))
         listed += page["items"]
         if page["next"] is None or not page["items"] or (limit is not None and len(listed) >= limit):
             return listed
-        if page["next"] == after:
+        if page["next"] == getattr(page_verb, cursor):
             raise Wrong(200, {"detail": "its list goes on where it was, without end, and so not as Slotcar's does"})
-        after = page["next"]
+        page_verb = replace(page_verb, **{cursor: page["next"]})

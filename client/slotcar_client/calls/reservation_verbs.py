@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from urllib.parse import quote
+from typing import cast
 
-from slotcar_client.calls.requests import Json, Time, if_match, pages, send, send_json, time_text, without_unset
+from slotcar_client.calls.requests import Json, Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 from slotcar_client.wire.errors import Conflict, NotFound, StaleVersion
@@ -19,7 +19,7 @@ def enquire(request: Json) -> Conversation[documents.Enquiry]:
     """The highest rate that would be admitted over a window, each way, and what is free over time; `name`, `owner` and
     `rate` may be left out.
     """
-    return (yield from send_json("POST", "/v1/enquiries", body=request))
+    return (yield from send(verbs.Enquire(request)))
 
 
 def addable(which: str) -> Conversation[documents.Enquiry]:
@@ -28,7 +28,7 @@ def addable(which: str) -> Conversation[documents.Enquiry]:
     Raises:
         Conflict: it is over, or has no fixed rate.
     """
-    return (yield from send_json("GET", f"/v1/reservations/{(yield from _handle(which))}/addable"))
+    return (yield from send(verbs.Addable((yield from _named(which)))))
 
 
 def create(
@@ -56,11 +56,11 @@ def reservations(
 ) -> Conversation[list[documents.Entry]]:  # fmt: skip
     """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` beginnings of words of the
     owner and the name, or a handle."""
-    query = {
-        "owner": owner, "name": name, "state": list(state), "label": label, "from": time_text(since),
-        "until": time_text(until), "search": search, "newest": newest,
-    }  # fmt: skip
-    return (yield from pages("/v1/reservations", query, limit=limit))
+    verb = verbs.List(
+        owner=owner, name=name, state=list(state) or None, label=label, since=time_text(since), until=time_text(until),
+        search=search, newest=newest,
+    )  # fmt: skip
+    return (yield from pages(verb, limit=limit))
 
 
 def modify(
@@ -74,9 +74,9 @@ def modify(
     Raises:
         Refused. StaleVersion: it is not at `version` any more; where its `maybe_done` is true, perhaps by this change.
     """
-    change = {"rate": rate, "start": time_text(start), "end": time_text(end), "duration": duration}
-    handle, headers = yield from _version_of(which, version)
-    return (yield from send_json("PATCH", f"/v1/reservations/{handle}", body=without_unset(change), headers=headers))
+    rates, begin, until = cast("str | verbs.Rates | None", rate), time_text(start), time_text(end)
+    handle, version = yield from _version_of(which, version)
+    return (yield from send(verbs.Modify(handle, version, rates, begin, until, duration)))
 
 
 def progress(which: str, remaining: str) -> Conversation[documents.Entry]:
@@ -85,17 +85,15 @@ def progress(which: str, remaining: str) -> Conversation[documents.Entry]:
     Raises:
         Conflict: it asks for no volume, or more remains than before.
     """
-    handle = yield from _handle(which)
-    return (yield from send_json("POST", f"/v1/reservations/{handle}/progress", body={"remaining": remaining}))
+    return (yield from send(verbs.Progress((yield from _named(which)), remaining)))
 
 
 def bind(
     which: str, *, source_port: int | None = None, destination_port: int | None = None, version: int | None = None
 ) -> Conversation[documents.Entry]:
     """Ports that were not known before."""
-    handle, headers = yield from _version_of(which, version)
-    ports = without_unset({"source_port": source_port, "destination_port": destination_port})
-    return (yield from send_json("POST", f"/v1/reservations/{handle}/bind", body=ports, headers=headers))
+    handle, version = yield from _version_of(which, version)
+    return (yield from send(verbs.Bind(handle, version, source_port, destination_port)))
 
 
 def commit(which: str, *, version: int | None = None) -> Conversation[documents.Entry]:
@@ -106,35 +104,24 @@ def commit(which: str, *, version: int | None = None) -> Conversation[documents.
 
 def extend(which: str, by: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Keeps a hold until `by` (`15 min`) from now."""
-    path = f"/v1/reservations/{(yield from _handle(which))}/extend"
-    return (yield from send_json("POST", path, body={"by": by}, headers=if_match(version)))
+    return (yield from send(verbs.Extend((yield from _named(which)), by, version)))
 
 
 def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Gives it back at once; the routers follow."""
     handle = yield from _named(which)
-    path = f"/v1/reservations/{quote(handle, safe='')}/cancel"
-    conversation = send_json("POST", path, body={"reason": reason}, headers=if_match(version))
-    return (yield from _moved(handle, conversation, ("cancelled",)))
+    return (yield from _moved(handle, send(verbs.Cancel(handle, reason, version)), ("cancelled",)))
 
 
 def approve(which: str, *, version: int) -> Conversation[documents.Entry]:
     """Lets what waits of it through as it was at `version`: what somebody has seen. Operators only."""
-    path = f"/v1/reservations/{(yield from _handle(which))}/approve"
-    return (yield from send_json("POST", path, headers=if_match(version)))
+    return (yield from send(verbs.Approve((yield from _named(which)), version)))
 
 
 def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Turns away what waits of it. Operators only."""
     handle = yield from _named(which)
-    path = f"/v1/reservations/{quote(handle, safe='')}/reject"
-    conversation = send_json("POST", path, body={"reason": reason}, headers=if_match(version))
-    return (yield from _moved(handle, conversation, ("rejected", "committed")))
-
-
-def _handle(which: str) -> Conversation[str]:
-    """As `_named`, for an address."""
-    return quote((yield from _named(which)), safe="")
+    return (yield from _moved(handle, send(verbs.Reject(handle, reason, version)), ("rejected", "committed")))
 
 
 def _named(which: str) -> Conversation[str]:
@@ -153,12 +140,12 @@ def _named(which: str) -> Conversation[str]:
     raise NotFound(404, {"type": "unknown-reservation", "detail": f"there is no reservation {which}"})
 
 
-def _version_of(which: str, version: int | None) -> Conversation[tuple[str, dict[str, str]]]:
-    """The handle, and the header that says of which version a change is."""
-    handle = yield from _handle(which)
+def _version_of(which: str, version: int | None) -> Conversation[tuple[str, int]]:
+    """The handle, and of which version a change is: of what it is now, where none is said."""
+    handle = yield from _named(which)
     if version is None:
         version = (yield from reservation(handle))["version"]
-    return handle, if_match(version)
+    return handle, version
 
 
 def _moved(

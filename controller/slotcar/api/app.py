@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
@@ -19,19 +19,16 @@ from slotcar.api.limits import LimitBody, few_levels, only_known_query
 from slotcar.api.openapi import DESCRIPTION, TAGS, complete
 from slotcar.api.origin import CheckOrigin
 from slotcar.api.proxies import ForwardedHeaders
-from slotcar.api.routes import (
-    devices,
-    events,
-    groups,
-    health,
-    offers,
-    overview,
-    planning,
-    reservations,
-    viewing,
-    webhooks,
-)
+from slotcar.api.routes import events, health, planning
+from slotcar.api.verbs import router_of
 
+#: In the order of the document: families of verbs, and what is written by hand.
+PARTS: tuple[str | APIRouter, ...] = (
+    *("reservations", "groups", "offers"),
+    *(planning.router, "plans"),
+    *("views", events.router),
+    *("webhooks", "devices", health.router),
+)
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.
 STATIC = Path(__file__).parent / "static"
 
@@ -72,8 +69,8 @@ def app_with_routes() -> FastAPI:
         dependencies=[Depends(only_known_query), Depends(few_levels)],
         generate_unique_id_function=lambda route: route.name,
     )
-    for module in (reservations, groups, offers, planning, viewing, overview, events, webhooks, devices, health):
-        app.include_router(module.router)
+    for part in PARTS:
+        app.include_router(router_of(part) if isinstance(part, str) else part)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_api_route("/docs", _docs, include_in_schema=False)
     problems.install(app)

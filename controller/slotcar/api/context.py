@@ -24,6 +24,7 @@ from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.base.timebase import RFC_3339, SYSTEM
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
+from slotcar.desk import Desk
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
@@ -53,6 +54,11 @@ class Context:
     started_at: datetime = field(default_factory=SYSTEM.now)
     watch: WatchStatus | None = None
     proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
+
+    @property
+    def desk(self) -> Desk:
+        """What answers verbs."""
+        return Desk(self.broker, self.loop, self.watch, self.started_at)
 
     def now(self) -> datetime:
         """The present instant."""
@@ -175,12 +181,6 @@ def _written_time(value: object) -> object:
     if isinstance(value, str) and (len(value) > lengths.TIME or not RFC_3339.fullmatch(value)):
         raise ValueError("say a time with its zone, such as 2027-03-01T22:00:00Z (a + is %2B in an address)")
     return value
-
-
-def label_of(text: str | None) -> tuple[str, str] | None:
-    """The key and the value of `KEY=VALUE`; the value is empty where there is the key alone."""
-    key, _, value = (text or "").partition("=")
-    return (key, value) if text else None
 
 
 def _countable(at: datetime) -> datetime:

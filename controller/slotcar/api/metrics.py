@@ -12,9 +12,9 @@ from prometheus_client.metrics_core import Metric
 
 from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.api.context import Context
-from slotcar.api.loop import phases_of
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.errors import LedgerUnavailable
+from slotcar.desk.controller import phases_of
 from slotcar.network.model import Network
 from slotcar.store.webhooks import Backlog
 from slotcar.views.capacity import courses, device_of

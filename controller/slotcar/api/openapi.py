@@ -8,6 +8,7 @@ from slotcar.api.answers import model_of
 from slotcar.api.context import IF_MATCH
 from slotcar.api.examples import EXAMPLES, PROBLEMS
 from slotcar.api.problems import MEDIA_TYPE
+from slotcar.api.verbs import has_version
 from slotcar.base.lengths import with_lengths
 from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema
@@ -43,59 +44,19 @@ _BODIES = {
     "apply": "PlanIn",
 }
 _BODY = (400, 413, 415, 422)
-_CHANGE = (401, 403, 404, 409, 503)
 #: Any operation can be asked with a parameter that it does not know, or for a host that this is not.
 _ALWAYS = (421, 422)
 #: The errors that each operation can answer with beside these, and no others.
 ERRORS: dict[str, tuple[int, ...]] = {
     **{name: verb.errors for name, verb in VERBS.items()},
-    "list": (401, 403, 503),
-    "modify": (*_CHANGE, *_BODY, 412, 428),
-    "bind": (*_CHANGE, *_BODY, 412, 428),
-    "progress": (*_CHANGE, *_BODY),
-    "extend": (*_CHANGE, *_BODY, 412),
-    "cancel": (*_CHANGE, *_BODY, 412),
-    "approve": (*_CHANGE, 412, 428),
-    "reject": (*_CHANGE, *_BODY, 412),
-    "group_create": (401, 403, 409, 503, *_BODY),
-    "group_create_all": (401, 403, 409, 503, *_BODY),
-    "group_list": (401, 422, 503),
-    "group": (401, 403, 404, 503),
-    "group_commit": (*_CHANGE, 412),
-    "group_cancel": (*_CHANGE, *_BODY, 412),
-    "group_approve": (*_CHANGE, 412, 428),
-    "group_reject": (*_CHANGE, *_BODY, 412),
-    "addable": (401, 403, 404, 409, 503),
-    "enquire": (401, 403, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),
-    "apply": (*_CHANGE, *_BODY, 412),
-    "timeline": (401, 403, 404, 422, 503),
-    "controller": (401, 403, 503),
-    "configurations": (401, 403, 404, 409, 422, 503),
-    "resources": (401, 403, 404, 422, 503),
-    "network": (401, 403, 503),
-    "boundaries": (401, 422, 503),
-    "boundary": (401, 409, 422, 503),
-    "device_states": (401, 403, 503),
-    "revisions": (401, 403, 422, 503),
-    "usage": (401, 403, 422, 503),
     "events": (401, 403, 404, 422, 429, 503),
     "event_stream": (401, 403, 404, 422, 429, 503),
-    "webhook_add": (401, 403, 409, 503, *_BODY),
-    "webhook_list": (401, 403, 503),
-    "webhook_remove": (401, 403, 404, 503),
-    "webhook_test": (401, 403, 404, 422, 503),
-    "webhook_dead_letters": (401, 403, 404, 422, 503),
-    "webhook_redeliver": (401, 403, 404, 409, 503, *_BODY),
     "healthz": (),
     "readyz": (),
     "metrics": (),
 }
 _MORE_WITH_A_TOKEN = ("readyz",)
-_WITH_ETAG = (
-    *("create", "status", "modify", "progress", "bind", "commit", "extend", "cancel", "approve", "reject"),
-    *("group_create", "group", "group_commit", "group_cancel", "group_approve", "group_reject"),
-)
 _HEADERS = {
     "ETag": {"description": "The reservation's version; say it as `If-Match`", "pattern": '^"[0-9]+"$'},
     "Location": {"description": "Where the new reservation is", "pattern": "^/v1/(reservations|groups)/"},
@@ -176,10 +137,9 @@ def _describe(operation: dict[str, Any]) -> None:
     good = next(status for status in responses if status.startswith("2"))
     for media_type, example in answers.items():
         responses[good]["content"][media_type]["example"] = example
-    if name in _WITH_ETAG:
-        responses[good]["headers"] = _headers("ETag", *(["Location"] if good == "201" else []))
-    elif good == "201" and name == "group_create":
-        responses[good]["headers"] = _headers("Location")
+    verb = VERBS.get(name)
+    if verb is not None and has_version(verb):
+        responses[good]["headers"] = _headers("ETag", *(["Location"] if verb.location else []))
     if name in _MORE_WITH_A_TOKEN:
         operation["security"] = [{}, *operation["security"]]
     for parameter in operation.get("parameters", ()):

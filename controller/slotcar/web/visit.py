@@ -18,7 +18,7 @@ from slotcar.book.model import Entry
 from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
 from slotcar.broker import Broker
-from slotcar.overview import Overview
+from slotcar.desk.overview import Overview
 from slotcar.store.sessions import Session
 from slotcar.web.times import Clock
 

@@ -16,8 +16,8 @@ from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.book.shares import BackgroundShares
 from slotcar.broker import Broker
+from slotcar.desk.overview import BoundaryView, Overview
 from slotcar.network.model import Network
-from slotcar.overview import BoundaryView, Overview
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger

@@ -13,8 +13,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window, iso
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
+from slotcar.desk.overview import Overview, ResourcePage
 from slotcar.network.model import Network
-from slotcar.overview import Overview, ResourcePage
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
 from slotcar.store.pages import MOST_COUNTED

@@ -13,7 +13,7 @@ from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
-from slotcar.overview import Overview
+from slotcar.desk.overview import Overview
 from slotcar.planning.errors import NotPossible
 from slotcar.recovery import held_routers
 from slotcar.recovery.rollback import BASELINE

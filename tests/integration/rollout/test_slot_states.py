@@ -13,7 +13,7 @@ from slotcar.book.rules.roles import Caller, Role
 from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.broker import Broker
 from slotcar.cli.session import actor
-from slotcar.overview import Overview
+from slotcar.desk.overview import Overview
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import verifying

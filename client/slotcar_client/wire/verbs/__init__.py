@@ -2,32 +2,115 @@
 wrong. Values are texts as people write them; the controller reads them.
 
 A field that the address names goes there, one of a verb that reads into the query, and others into the body; a note beside
-its type says otherwise. The docstring is the operation's description. A family of verbs is a module here.
+its type says otherwise. The docstring is the operation's description. A family of verbs is a module here, which the API's
+document has as a tag.
 """
 
 from typing import Any
 
 from slotcar_client.wire.verbs.devices import Difference, Hold, Holds, Release
+from slotcar_client.wire.verbs.groups import (
+    Group,
+    GroupApprove,
+    GroupCancel,
+    GroupCommit,
+    GroupCreate,
+    GroupCreateAll,
+    GroupList,
+    GroupReject,
+)
 from slotcar_client.wire.verbs.offers import Endpoints, Limits, Services, Whoami
-from slotcar_client.wire.verbs.reservations import Commit, Create, Status
+from slotcar_client.wire.verbs.plans import Apply
+from slotcar_client.wire.verbs.reservations import (
+    Addable,
+    Approve,
+    Bind,
+    Cancel,
+    Commit,
+    Create,
+    Enquire,
+    Extend,
+    List,
+    Modify,
+    Progress,
+    Rates,
+    Reject,
+    Status,
+)
 from slotcar_client.wire.verbs.verb import Place, Verb, VerbField
+from slotcar_client.wire.verbs.views import (
+    Boundaries,
+    Boundary,
+    Configurations,
+    Controller,
+    DeviceStates,
+    Network,
+    Resources,
+    Revisions,
+    Timeline,
+    Usage,
+)
+from slotcar_client.wire.verbs.webhooks import (
+    WebhookAdd,
+    WebhookDeadLetters,
+    WebhookList,
+    WebhookRedeliver,
+    WebhookRemove,
+    WebhookTest,
+)
 
 __all__ = [
     "VERBS",
+    "Addable",
+    "Apply",
+    "Approve",
+    "Bind",
+    "Boundaries",
+    "Boundary",
+    "Cancel",
     "Commit",
+    "Configurations",
+    "Controller",
     "Create",
+    "DeviceStates",
     "Difference",
     "Endpoints",
+    "Enquire",
+    "Extend",
+    "Group",
+    "GroupApprove",
+    "GroupCancel",
+    "GroupCommit",
+    "GroupCreate",
+    "GroupCreateAll",
+    "GroupList",
+    "GroupReject",
     "Hold",
     "Holds",
     "Limits",
+    "List",
+    "Modify",
+    "Network",
     "Place",
+    "Progress",
+    "Rates",
+    "Reject",
     "Release",
+    "Resources",
+    "Revisions",
     "Services",
     "Status",
+    "Timeline",
+    "Usage",
     "Verb",
     "VerbField",
+    "WebhookAdd",
+    "WebhookDeadLetters",
+    "WebhookList",
+    "WebhookRedeliver",
+    "WebhookRemove",
+    "WebhookTest",
     "Whoami",
 ]
-#: By name, all of the families above.
-VERBS: dict[str, type[Verb[Any]]] = {one.name: one for one in Verb.__subclasses__()}
+#: By the operation's name, all of the families above.
+VERBS: dict[str, type[Verb[Any]]] = {verb.operation: verb for verb in Verb.__subclasses__()}

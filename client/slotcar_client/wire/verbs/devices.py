@@ -12,6 +12,27 @@ from slotcar_client.wire.verbs.verb import BODY, CHANGE, Verb
 
 
 @dataclass(frozen=True)
+class Difference(
+    Verb[documents.DifferenceOfDevice],
+    to="GET /v1/devices/{device}/difference",
+    summary="Where a device differs from what is wanted now",
+    errors=CHANGE,
+):
+    """Reads the device through Ansible, which takes seconds, and changes nothing.
+
+    `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
+    the device could not be read.
+    """
+
+    device: Device
+
+
+@dataclass(frozen=True)
+class Holds(Verb[documents.Holds], to="GET /v1/holds", summary="The devices that are held", errors=(401, 403, 503)):
+    """By name, each with why, by whom, and until when."""
+
+
+@dataclass(frozen=True)
 class Hold(
     Verb[documents.Hold],
     to="POST /v1/devices/{device}/hold",
@@ -33,26 +54,5 @@ class Release(
     Verb[documents.Hold], to="POST /v1/devices/{device}/release", summary="End the hold of a device", errors=CHANGE
 ):
     """The controller that leads reads it then, and pushes what the ledger wants. The answer is the hold that was ended."""
-
-    device: Device
-
-
-@dataclass(frozen=True)
-class Holds(Verb[documents.Holds], to="GET /v1/holds", summary="The devices that are held", errors=(401, 403, 503)):
-    """By name, each with why, by whom, and until when."""
-
-
-@dataclass(frozen=True)
-class Difference(
-    Verb[documents.DifferenceOfDevice],
-    to="GET /v1/devices/{device}/difference",
-    summary="Where a device differs from what is wanted now",
-    errors=CHANGE,
-):
-    """Reads the device through Ansible, which takes seconds, and changes nothing.
-
-    `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
-    the device could not be read.
-    """
 
     device: Device

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 #: Statuses that a verb with a body, and one that changes what is there, may answer with.
@@ -18,43 +18,68 @@ class Place(Enum):
 
     ADDRESS = "address"
     QUERY = "query"
-    KEY = "Idempotency-Key"
+    HEADER = "header"
     VERSION = "If-Match"
     BODY = "body"
     WHOLE = "whole body"
 
 
+class Named(NamedTuple):
+    """What a request calls a field, where Python has the word for itself."""
+
+    name: str
+
+
+class Form(NamedTuple):
+    """The body of a request as a schema: what it is called, and what it is in words. `optional`: it may be left out."""
+
+    name: str
+    words: str = ""
+    optional: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class VerbField:
-    """`kind`: its type, with what is noted beside it but the place."""
+    """`kind`: its type, with what is noted beside it but the place and the name. `sent_as`: what a request calls it."""
 
     name: str
     place: Place
     kind: Any
+    sent_as: str
 
 
 class Verb(Generic[T]):
     """Attributes:
-    name: of the operation. errors: the statuses that it may answer with beside those of every operation.
-    created: it is answered with 201. answer: the document's type.
+    operation: its name. family: the module that it stands in.
+    errors: the statuses that it may answer with beside those of every operation.
+    created: it is answered with 201. location: where to find what was created, by the keys of the answer.
+    repeatable: whether it may be sent again where nobody knows whether it arrived.
+    body: what its body is called, where it is not called as the verb is. answer: the document's type.
     """
 
-    name: ClassVar[str]
+    operation: ClassVar[str]
+    family: ClassVar[str]
     method: ClassVar[str]
     address: ClassVar[str]
     summary: ClassVar[str]
     errors: ClassVar[tuple[int, ...]]
     created: ClassVar[bool]
+    location: ClassVar[str]
+    repeatable: ClassVar[bool]
+    body: ClassVar[Form]
     answer: ClassVar[Any]
     fields: ClassVar[tuple[VerbField, ...]]
 
     def __init_subclass__(
-        cls, *, to: str, summary: str, errors: tuple[int, ...] = (), created: bool = False, **more: Any
-    ) -> None:
+        cls, *, to: str, summary: str, errors: tuple[int, ...] = (), created: bool = False, location: str = "",
+        repeatable: bool = True, body: Form | None = None, **more: Any,
+    ) -> None:  # fmt: skip
         super().__init_subclass__(**more)
-        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.operation = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.family = cls.__module__.rpartition(".")[2]
         cls.method, _, cls.address = to.partition(" ")
-        cls.summary, cls.errors, cls.created = summary, errors, created
+        cls.summary, cls.errors, cls.created, cls.location = summary, errors, created, location
+        cls.repeatable, cls.body = repeatable, body or Form(f"{cls.__name__}In")
         (cls.answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
         hints = get_type_hints(cls, include_extras=True).items()
         cls.fields = tuple(cls._field(name, hint) for name, hint in hints if get_origin(hint) is not ClassVar)
@@ -63,6 +88,7 @@ class Verb(Generic[T]):
     def _field(cls, name: str, hint: Any) -> VerbField:
         kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         usual = Place.ADDRESS if f"{{{name}}}" in cls.address else Place.QUERY if cls.method == "GET" else Place.BODY
-        place = next((one for one in notes if isinstance(one, Place)), usual)
-        rest = tuple(one for one in notes if not isinstance(one, Place))
-        return VerbField(name, place, Annotated[(kind, *rest)] if rest else kind)
+        place = next((note for note in notes if isinstance(note, Place)), usual)
+        sent_as = next((note.name for note in notes if isinstance(note, Named)), name)
+        rest = tuple(note for note in notes if not isinstance(note, Place | Named))
+        return VerbField(name, place, Annotated[(kind, *rest)] if rest else kind, sent_as)

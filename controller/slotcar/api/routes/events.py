@@ -21,12 +21,12 @@ from slotcar.api.context import (
     TheCaller,
     TheContext,
     Time,
-    label_of,
 )
 from slotcar.api.streaming import Framing, frame
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.rules.roles import Caller
+from slotcar.desk.reading import label_of
 from slotcar.store.queries import EventFilter
 from slotcar.views.documents import event_document
 from slotcar.views.events import shown_to

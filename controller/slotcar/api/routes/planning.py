@@ -1,4 +1,4 @@
-"""Declarative: what applying a reservation file would do, and doing exactly that."""
+"""Declarative: what applying a reservation file would do."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from slotcar.api.limits import json_only
 from slotcar.api.plan_process import PlanRequest
 from slotcar.base import lengths
 from slotcar.base.names import Owner
-from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart, page_start
-from slotcar.views.documents import entry_document
 from slotcar_client.wire import documents
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -65,18 +63,3 @@ async def plan(
     first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines, tuple(owners or ()))
     return Response(await context.plans.make(context.broker, request), media_type="application/json")
-
-
-@router.post(
-    "/applies", response_model=model_of(documents.Applied), summary="Apply a plan", dependencies=[Depends(json_only)]
-)
-def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> documents.Applied:
-    """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
-    plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
-    done = context.broker.apply(plan, caller, context.now())
-    return {
-        "created": done.created,
-        "changed": done.changed,
-        "cancelled": done.cancelled,
-        "entries": [entry_document(one) for one in context.broker.with_slots(done.entries, caller, context.now())],
-    }

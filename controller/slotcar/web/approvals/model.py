@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import to_us
-from slotcar.overview import Effect
+from slotcar.desk.overview import Effect
 from slotcar.reservation.model import Slot
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.capacity import Course

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from slotcar.base.timebase import iso
-from slotcar.overview import BoundaryView
+from slotcar.desk.overview import BoundaryView
 from slotcar.views.boundary import LONGEST_BODY, DiffGroup
 from slotcar.views.phases import Phase
 from slotcar.web.words import PHASES, StateMark

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 
 from slotcar.base.timebase import iso
-from slotcar.overview import LOOK_AHEAD
+from slotcar.desk.overview import LOOK_AHEAD
 from slotcar.views.boundary import groups_of
 from slotcar.web.boundaries.model import GroupRows, boundary_rows
 from slotcar.web.serving import WebPage

@@ -6,7 +6,7 @@ from typing import Any
 
 from slotcar.base.timebase import Window
 from slotcar.book.rules import roles
-from slotcar.overview import ResourcePage
+from slotcar.desk.overview import ResourcePage
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import holds_of
 from slotcar.store.queries import EventFilter

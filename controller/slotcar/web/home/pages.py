@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.book.model import State
-from slotcar.overview import LOOK_AHEAD
+from slotcar.desk.overview import LOOK_AHEAD
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
 from slotcar.web.home.model import controller_words, summary_of, troubles_of

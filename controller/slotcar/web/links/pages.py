@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import Window, from_us, iso
-from slotcar.overview import ResourcePage
+from slotcar.desk.overview import ResourcePage
 from slotcar.views.capacity import MOST_STEPS, Course, course_document, device_of
 from slotcar.views.topology import description_of
 from slotcar.web.reservations.model import lanes_of, rows_of

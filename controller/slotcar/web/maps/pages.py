@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.base.timebase import Window
-from slotcar.overview import ResourcePage
+from slotcar.desk.overview import ResourcePage
 from slotcar.views.capacity import Course
 from slotcar.web.links.pages import THRESHOLDS
 from slotcar.web.maps.model import picture_of

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from slotcar.api.context import label_of
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_duration
 from slotcar.book.model import Entry, State
+from slotcar.desk.reading import label_of
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.reservations.model import (
     SLOTS_LISTED,

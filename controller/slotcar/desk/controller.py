@@ -1,11 +1,11 @@
-"""The reconcile loop's state as the API tells it."""
+"""The reconcile loop's state in a document."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from slotcar.api.context import Context
 from slotcar.base.timebase import iso
+from slotcar.desk.desk import Desk
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
 from slotcar_client.wire import documents
@@ -17,12 +17,12 @@ def phases_of(loop: LoopStatus) -> dict[str, str]:
     return {name: str(phase) for name, phase in sorted(phases.items())}
 
 
-def controller_document(context: Context, now: datetime) -> documents.Controller:
-    loop = context.loop or LoopStatus()
+def controller_document(desk: Desk, now: datetime) -> documents.Controller:
+    loop = desk.loop or LoopStatus()
     return {
         "now": iso(now),
-        "started_at": iso(context.started_at),
-        "reconciles": context.loop is not None,
+        "started_at": iso(desk.started_at),
+        "reconciles": desk.loop is not None,
         "leading": loop.leading,
         "settled": loop.settled,
         "checked_at": iso(loop.checked_at) if loop.checked_at else None,
@@ -34,7 +34,7 @@ def controller_document(context: Context, now: datetime) -> documents.Controller
         "last_push_at": iso(loop.last_push_at) if loop.last_push_at else None,
         "last_revision": loop.last_revision,
         "error": loop.error,
-        "watches": _watches(context.watch or WatchStatus()),
+        "watches": _watches(desk.watch or WatchStatus()),
     }
 
 

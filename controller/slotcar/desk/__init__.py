@@ -1,0 +1,6 @@
+"""Prepares and runs a verb for a caller, and answers with its document: a family of verbs is a module here."""
+
+from slotcar.desk import devices, groups, offers, plans, reservations, views, webhooks
+from slotcar.desk.desk import ANSWERS, Desk
+
+__all__ = ["ANSWERS", "Desk", "devices", "groups", "offers", "plans", "reservations", "views", "webhooks"]

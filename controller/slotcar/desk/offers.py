@@ -1,0 +1,36 @@
+"""Who asks, and what it may ask for: endpoints, services, the operator's limits."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from slotcar.base.timebase import iso
+from slotcar.desk.desk import Desk, answers
+from slotcar.policy.caller import Caller
+from slotcar.views.offers import services_document
+from slotcar_client.wire import documents, verbs
+
+
+@answers(verbs.Whoami)
+def whoami(_verb: verbs.Whoami, _desk: Desk, caller: Caller, _now: datetime) -> documents.Caller:
+    return {
+        "name": caller.name,
+        "role": caller.role.value,
+        "owner": caller.owner,
+        "expires_at": iso(caller.expires_at) if caller.expires_at else None,
+    }
+
+
+@answers(verbs.Endpoints)
+def endpoints(_verb: verbs.Endpoints, desk: Desk, caller: Caller, _now: datetime) -> documents.Endpoints:
+    return desk.broker.endpoints(caller)
+
+
+@answers(verbs.Services)
+def services(_verb: verbs.Services, _desk: Desk, _caller: Caller, _now: datetime) -> documents.Services:
+    return services_document()
+
+
+@answers(verbs.Limits)
+def limits(verb: verbs.Limits, desk: Desk, caller: Caller, now: datetime) -> documents.Limits:
+    return desk.broker.limits(verb.owner, caller, now)

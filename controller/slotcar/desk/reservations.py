@@ -1,0 +1,150 @@
+"""GARA's verbs: enquire, create, status, modify, bind, commit, extend, cancel, approve, reject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from slotcar.base.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.roles import owner_for
+from slotcar.broker import Options
+from slotcar.desk.desk import Desk, answers
+from slotcar.desk.reading import instant_of, label_of, parsed, parsed_text
+from slotcar.planning.enquiry import enquiry_document
+from slotcar.planning.modification import Modification
+from slotcar.policy.caller import Caller
+from slotcar.reservation import from_mapping, parse_time
+from slotcar.reservation.fingerprint import fingerprint_of
+from slotcar.store.queries import EntryFilter
+from slotcar.views.documents import entry_document
+from slotcar_client.wire import documents, verbs
+
+
+def _document(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
+    """As it is now, with what is on the devices of its slot."""
+    (slotted,) = desk.broker.with_slots([entry], caller, desk.broker.clocks.now())
+    return entry_document(slotted)
+
+
+@answers(verbs.Create)
+def create(verb: verbs.Create, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    body = verb.reservation
+    owner = owner_of_body(body, caller)
+    options = Options(
+        hold=parsed("hold", parse_duration, verb.hold),
+        idempotency_key=verb.idempotency_key,
+        fingerprint=fingerprint_of({**body, "owner": owner}, verb.hold),
+    )
+    return _document(
+        desk.broker.create(from_mapping({"owner": owner, **body}, now), caller, now, options), desk, caller
+    )
+
+
+def owner_of_body(body: Mapping[str, Any], caller: Caller) -> str:
+    """The owner of what a body asks for: its own words, or the caller's owner.
+
+    Raises:
+        NotAllowed: the caller may not reserve for that owner.
+    """
+    owner = body.get("owner")
+    return owner_for(caller, owner if isinstance(owner, str) else None)
+
+
+@answers(verbs.List)
+def list_(verb: verbs.List, desk: Desk, caller: Caller, now: datetime) -> documents.Entries:
+    wanted = EntryFilter(
+        verb.owner,
+        verb.name,
+        None if verb.state is None else [State(text) for text in verb.state],
+        label_of(verb.label),
+        instant_of("from", verb.since),
+        instant_of("until", verb.until),
+        verb.newest,
+        int(verb.after),
+        verb.limit + 1,
+        verb.search,
+    )
+    if verb.counted:
+        counted_page = desk.broker.page(wanted, caller)
+        listed, count = counted_page.entries, counted_page.count
+    else:
+        listed, count = desk.broker.list(wanted, caller), None
+    page = desk.broker.with_slots(listed[: verb.limit], caller, now)
+    return {
+        "items": [entry_document(entry) for entry in page],
+        "count": count,
+        "next": str(page[-1].number) if len(listed) > verb.limit else None,
+    }
+
+
+@answers(verbs.Status)
+def status(verb: verbs.Status, desk: Desk, caller: Caller, _now: datetime) -> documents.Entry:
+    return _document(desk.broker.status(verb.handle, caller), desk, caller)
+
+
+@answers(verbs.Modify)
+def modify(verb: verbs.Modify, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    one_rate = verb.rate if isinstance(verb.rate, str) else None
+    each_way: verbs.Rates = {} if verb.rate is None or isinstance(verb.rate, str) else verb.rate
+    change = Modification(
+        rate_bps=parsed("rate", parse_rate_bps, one_rate),
+        forward_bps=parsed("rate.forward", parse_any_bps, each_way.get("forward")),
+        reverse_bps=parsed("rate.reverse", parse_any_bps, each_way.get("reverse")),
+        start=parsed("start", lambda text: parse_time(text, now), verb.start),
+        end=parsed("end", lambda text: parse_time(text, now), verb.end),
+        duration=parsed("duration", parse_duration, verb.duration),
+    )
+    return _document(desk.broker.modify(verb.handle, change, caller, now, verb.version), desk, caller)
+
+
+@answers(verbs.Bind)
+def bind(verb: verbs.Bind, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    entry = desk.broker.bind(verb.handle, caller, now, verb.source_port, verb.destination_port, verb.version)
+    return _document(entry, desk, caller)
+
+
+@answers(verbs.Progress)
+def progress(verb: verbs.Progress, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    remaining_bytes = parsed_text("remaining", parse_remaining_bytes, verb.remaining)
+    return _document(desk.broker.report(verb.handle, remaining_bytes, caller, now), desk, caller)
+
+
+@answers(verbs.Commit)
+def commit(verb: verbs.Commit, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    return _document(desk.broker.commit(verb.handle, caller, now, verb.version), desk, caller)
+
+
+@answers(verbs.Extend)
+def extend(verb: verbs.Extend, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    by = parsed_text("by", parse_duration, verb.by)
+    return _document(desk.broker.extend(verb.handle, by, caller, now, verb.version), desk, caller)
+
+
+@answers(verbs.Cancel)
+def cancel(verb: verbs.Cancel, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    return _document(desk.broker.cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+
+
+@answers(verbs.Approve)
+def approve(verb: verbs.Approve, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    return _document(desk.broker.approve(verb.handle, verb.version, caller, now), desk, caller)
+
+
+@answers(verbs.Reject)
+def reject(verb: verbs.Reject, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    return _document(desk.broker.reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+
+
+@answers(verbs.Addable)
+def addable(verb: verbs.Addable, desk: Desk, caller: Caller, now: datetime) -> documents.Enquiry:
+    return enquiry_document(desk.broker.addable(verb.handle, caller, now))
+
+
+@answers(verbs.Enquire)
+def enquire(verb: verbs.Enquire, desk: Desk, caller: Caller, now: datetime) -> documents.Enquiry:
+    body = verb.reservation
+    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
+    defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
+    return enquiry_document(desk.broker.enquire(from_mapping({**defaults, **body}, now), caller, now))
