@@ -191,7 +191,7 @@ class Kernel:
 
 def words(rest: list[str]) -> dict[str, str]:
     """`limit 30000b ecn` as a dictionary; words that stand alone are given themselves."""
-    alone = {"setup", "grio", "ecn"}
+    alone = {"setup", "grio", "ecn", "harddrop"}
     options, rest = {}, list(rest)
     while rest:
         word = rest.pop(0)
@@ -276,12 +276,17 @@ def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
         args = leaf["args"]
         options: dict[str, Any] = {"limit": octets(args["limit"])}
         if leaf["kind"] == "red":
-            options |= {"min": octets(args["min"]), "max": octets(args["max"]), "ecn": "ecn" in args}
+            options |= {
+                "min": octets(args["min"]),
+                "max": octets(args["max"]),
+                "ecn": "ecn" in args,
+                "harddrop": "harddrop" in args,
+            }
             options["probability"] = int(float(args["probability"]) * 2**32) / 2**32
         if leaf["kind"] == "gred":
             options |= {"dp_cnt": int(args["DPs"]), "dp_default": int(args["default"]), "grio": "grio" in args}
             options["vqs"] = [
-                {"vq": n, "prio": int(p["prio"]), "ecn": "ecn" in p}
+                {"vq": n, "prio": int(p["prio"]), "ecn": "ecn" in p, "harddrop": "harddrop" in p}
                 | {key: octets(p[key]) for key in ("limit", "min", "max")}
                 for n, p in sorted(leaf["profiles"].items())
             ]

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from slotcar.platforms.intent.egress import QUEUE_CEILING_BYTES, QUEUE_FLOOR_BYTES
 from slotcar.platforms.linux_tc.objects import AVERAGE_PACKET_BYTES, burst_packets
+from slotcar.platforms.linux_tc.change import change_lines
 from slotcar.platforms.linux_tc.queues import PROFILES, RED_PROFILE
+from slotcar.platforms.linux_tc.stored import read_lines
 
 THRESHOLDS = (*PROFILES.values(), RED_PROFILE)
 
@@ -47,3 +49,13 @@ def test_best_effort_of_a_gigabit_has_less_than_tcs_advice_which_the_kernel_refu
     """As seen on Linux 6.1 with iproute2 6.1: `RED: WARNING. Burst 2605 seems to be too large`, `Invalid argument`."""
     assert not taken(1_562_500, 4_687_500, 2_605)
     assert burst_packets(1_562_500, 4_687_500) == 1_816
+
+
+@pytest.mark.parametrize("rest", ["", " DP 1 prio 1"], ids=["red", "gred"])
+def test_a_queue_that_only_marks_above_its_upper_threshold_is_changed(rest: str) -> None:
+    """RFC 3168 §7: drop there. So it was written by earlier versions."""
+    kind = "gred" if rest else "red"
+    marks = f"qdisc dev eth1 parent 51c0:30 handle 51c3: {kind} limit 59375b min 14843b max 44531b avpkt 1000 burst 25"
+    marks += f" bandwidth 9500000bit{rest.replace(' prio', ' probability 0.02 prio') or ' probability 0.1'} ecn"
+    before, after = read_lines([marks]), read_lines([f"{marks} harddrop"])
+    assert change_lines(before, after) == (f"{marks} harddrop".replace("qdisc dev", "qdisc change dev"),)

@@ -165,7 +165,11 @@ class Fifo(_Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Red(_Leaf, _Average):
-    """Random early detection with ECN marks. The averaging constants follow from the thresholds and the link."""
+    """Random early detection with ECN marks. The averaging constants follow from the thresholds and the link.
+
+    `hard_drop`: above the upper threshold packets are dropped, also those that could be marked (RFC 3168 §7). Where they
+    are marked and stay, ends that can go no slower hold the queue there, and all without ECN is dropped.
+    """
 
     device: str
     minor: str
@@ -173,6 +177,7 @@ class Red(_Leaf, _Average):
     min_bytes: int
     max_bytes: int
     ecn: bool
+    hard_drop: bool
     bandwidth_bps: int
     mark_denominator: int
 
@@ -207,6 +212,7 @@ class GredProfile(_Leaf, _Average):
     max_bytes: int
     priority: int
     ecn: bool
+    hard_drop: bool
     bandwidth_bps: int
 
     @property

@@ -231,12 +231,13 @@ def _leaf(queue: Queue, minor: str, interface: Interface, device: Device, capaci
                 max_bytes=limit * high // 100,
                 priority=profile,
                 ecn=LINUX.ecn,
+                hard_drop=LINUX.ecn,
                 bandwidth_bps=bandwidth_bps,
             )
     elif queue.service is Service.BEST_EFFORT:
         low, high = RED_PROFILE
         denominator = options_of(device, LinuxOptions).mark_denominator
         thresholds = limit * low // 100, limit * high // 100
-        yield Red(name, minor, limit, *thresholds, LINUX.ecn, bandwidth_bps, denominator)
+        yield Red(name, minor, limit, *thresholds, LINUX.ecn, LINUX.ecn, bandwidth_bps, denominator)
     else:
         yield Fifo(name, minor, limit)

@@ -170,7 +170,7 @@ def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_b
         limits = (options["limit"], options["min"], options["max"])
         # The kernel keeps a fraction of 32 bits; an operator's own red may print none.
         denominator = round(1 / options["probability"]) if options.get("probability") else MARK_DENOMINATOR
-        yield Red(name, minor, *limits, options["ecn"], bandwidth_bps, denominator)
+        yield Red(name, minor, *limits, options["ecn"], options["harddrop"], bandwidth_bps, denominator)
     elif kind == "gred":
         grio = bool(options.get("grio"))
         yield Gred(name, minor, options["limit"], options["dp_cnt"], options["dp_default"], grio)
@@ -184,6 +184,7 @@ def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_b
                 max_bytes=vq["max"],
                 priority=vq["prio"],
                 ecn=vq["ecn"],
+                hard_drop=vq["harddrop"],
                 bandwidth_bps=bandwidth_bps,
             )
 

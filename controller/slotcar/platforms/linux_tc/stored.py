@@ -102,14 +102,23 @@ def _leaf(device: str, words: _Words) -> TcObject:
         return Fifo(device, minor, limit)
     if "red" in words:
         denominator = round(1 / float(words.after("probability")))
-        return Red(device, minor, limit, *thresholds, "ecn" in words, words.number("bandwidth"), denominator)
+        return Red(
+            device,
+            minor,
+            limit,
+            *thresholds,
+            "ecn" in words,
+            "harddrop" in words,
+            words.number("bandwidth"),
+            denominator,
+        )
     if "setup" in words:
         return Gred(device, minor, limit, words.number("DPs"), words.number("default"), "grio" in words)
     if words.after("probability") not in PROBABILITY.values():
         raise ValueError(words.after("probability"))
     profile, priority = words.number("DP"), words.number("prio")
     return GredProfile(
-        device, minor, profile, limit, *thresholds, priority, "ecn" in words, words.number("bandwidth")
+        device, minor, profile, limit, *thresholds, priority, "ecn" in words, "harddrop" in words, words.number("bandwidth")
     )  # fmt: skip
 
 

@@ -255,7 +255,9 @@ EXPERIMENT = Experiment(
         "On a connection that stays, runs gave 98 to 114 % of the transactions with one congestion point: what ECN gains"
         " there is no more than runs differ by. What cannot be marked is dropped: a connection's first segments carry none"
         " (RFC 3168 §6.1.1), and for what is lost of a handshake a second is waited. Ends of today lose less by a loss than"
-        " those of 2001: the last segment of an answer is probed for before a timeout. The queue reaches higher with ECN,"
-        " because above the upper threshold, too, packets are marked and stay."
+        " those of 2001: the last segment of an answer is probed for before a timeout. Sixteen flows on this link have"
+        " windows of few segments, so that marks alone do not hold the queue below its upper threshold. Above it packets are"
+        " dropped, also those that could be marked (RFC 3168 §7), and sent again. Where they were marked and stayed, as few"
+        " as one segment was sent again, and fresh connections had 31 to 47 % of their transactions."
     ),
 )
