@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.platforms.intent.egress import QUEUE_CEILING_BYTES, QUEUE_FLOOR_BYTES
-from slotcar.platforms.linux_tc.objects import AVERAGE_PACKET_BYTES, burst_packets
 from slotcar.platforms.linux_tc.change import change_lines
+from slotcar.platforms.linux_tc.objects import AVERAGE_PACKET_BYTES, burst_packets
 from slotcar.platforms.linux_tc.queues import PROFILES, RED_PROFILE
 from slotcar.platforms.linux_tc.stored import read_lines
 

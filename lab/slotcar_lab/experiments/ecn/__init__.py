@@ -256,7 +256,7 @@ EXPERIMENT = Experiment(
         " there is no more than runs differ by. What cannot be marked is dropped: a connection's first segments carry none"
         " (RFC 3168 §6.1.1), and for what is lost of a handshake a second is waited. Ends of today lose less by a loss than"
         " those of 2001: the last segment of an answer is probed for before a timeout. Sixteen flows on this link have"
-        " windows of few segments, so that marks alone do not hold the queue below its upper threshold. Above it packets are"
+        " windows of few segments, so that marks alone do not hold the queue below its upper threshold. Above it all is"
         " dropped, also those that could be marked (RFC 3168 §7), and sent again. Where they were marked and stayed, as few"
         " as one segment was sent again, and fresh connections had 31 to 47 % of their transactions."
     ),
