@@ -37,6 +37,9 @@ SMALLEST_PACKET_BYTES = 64
 LONGEST_RTT_US = 60_000_000
 #: A policer of UDP gets a quarter of what its rate is in `rtt` (GARA §5.1).
 UDP_QUARTER = 4
+#: What a sender may be behind and make up for where no burst is stated: sleeps are not exact. A fifth of what the policer
+#: then has, which is a quarter of 100 ms of the rate.
+UNSTATED_BURST_US = 5_000
 #: SO_PRIORITY, by thirds of `sort`: the bands of Linux' `pfifo_fast` and `prio`, which any program may ask for.
 PRIORITIES = ((85, 2), (170, 0), (255, 6))
 #: The kernel's smallest buffers (`net.ipv4.tcp_wmem`); a smaller one is not taken.
@@ -243,7 +246,8 @@ def settings(vector: Vector, transport: Transport, mtu_bytes: int = MTU_BYTES) -
         else None,
         bucket_ip_bps=needed.out.ip_bps if of_bucket else None,
         bucket_bytes=max(
-            needed.out.burst_bytes, ip_bytes(vector.max_data_t, transport, framed=framed, mtu_bytes=mtu_bytes)
+            needed.out.burst_bytes or needed.out.ip_bps * UNSTATED_BURST_US // 8_000_000,
+            ip_bytes(vector.max_data_t, transport, framed=framed, mtu_bytes=mtu_bytes),
         )
         if of_bucket
         else None,

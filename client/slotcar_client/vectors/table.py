@@ -44,11 +44,11 @@ def became(vector: Vector, transport: Transport | None = None, mtu_bytes: int = 
 
 
 def _option(option: Option, vector: Vector, transport: Transport, at_socket: Settings) -> str:
-    there = option in vector.coptions
+    is_chosen = option in vector.coptions
     if option is Option.DATA_CHECK:
         if transport is not Transport.UDP:
             return f"{transport.value} always has a checksum"
-        return f"SO_NO_CHECK {int(not at_socket.checksum)}: UDP {'with a' if there else 'without'} checksum"
+        return f"SO_NO_CHECK {int(not at_socket.checksum)}: UDP {'with a' if is_chosen else 'without'} checksum"
     words = {
         Option.RETRAN: (f"{transport.value}, which sends again", "udp: what is lost stays lost"),
         Option.MBP: (_boundaries(transport), "bytes without boundaries" if transport is Transport.TCP else
@@ -61,7 +61,7 @@ def _option(option: Option, vector: Vector, transport: Transport, at_socket: Set
         Option.FASTCLOSE: ("closed as soon as the other end wants to close", "each end closes by itself"),
         Option.UNI: ("data one way; the other way has neither buffer nor rate", "data each way that has a size"),
     }  # fmt: skip
-    return words[option][0 if there else 1]
+    return words[option][0 if is_chosen else 1]
 
 
 def _boundaries(transport: Transport) -> str:

@@ -25,6 +25,8 @@ NAMES = (
     "ecn",
     "nict-af",
     "nict-share",
+    "a1-1",
+    "a1-2",
 )
 
 

@@ -143,7 +143,8 @@ def test_the_sender_keeps_to_the_rate_by_the_kernel_on_tcp_and_by_a_bucket_on_ud
     assert chosen.pace_bytes_ps is None
     assert chosen.bucket_ip_bps == 4_000_000 * 1_436 // 1_400 + 1
     assert chosen.bucket_bytes == 14_000 * 1_436 // 1_400
-    assert settings(replace(VIDEO, max_data_outburst=0), UDP).bucket_bytes == 1_436
+    assert settings(replace(VIDEO, max_data_outburst=0), UDP).bucket_bytes == 2_564
+    assert settings(replace(VIDEO, max_data_outburst=0, max_data_outrate=9), UDP).bucket_bytes == 1_436
     assert settings(replace(VIDEO, max_data_outburst=0, max_data_outrate=0), UDP).bucket_ip_bps is None
 
 
