@@ -62,7 +62,9 @@ def test_the_lab_is_installed_beside_the_controller() -> None:
 def test_the_mover_declares_its_commands_and_what_it_needs() -> None:
     """Of this checkout the client library alone: a host that moves data has no controller."""
     declared = project(ROOT / "mover")["project"]
-    assert declared["entry-points"] == {"slotcar.commands": {"transfer": "slotcar_transfer.cli:app"}}
+    assert declared["entry-points"] == {
+        "slotcar.commands": {"transfer": "slotcar_transfer.cli:app", "connections": "slotcar_transfer.connections:app"}
+    }
     assert declared["scripts"] == {"slotcar-transfer": "slotcar_transfer.__main__:main"}
     assert set(declared["dependencies"]) == {"slotcar-client", "typer>=0.15", *requirements("transfer")}
     assert "typer>=0.15" in requirements("runtime")
