@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 #: Of a picture: the figure, by what it is multiplied, and its axis.
 PANELS = (
-    ("window_segments", 1, "cwnd, and ssthresh dashed; segments"),
+    ("window_segments", 1, "cwnd (ssthresh dashed)"),
     ("rtt_us", 1e-3, "round trip, ms"),
     ("sent_again_segments", 1, "sent again, segments"),
     ("send_window_bytes", 1e-3, "other end's window, kB"),

@@ -171,12 +171,12 @@ def rows(sent: Results, received: Results, seconds: float) -> Iterator[Row]:
     newest, window = (1_000 * _oldest_s(received[name], seconds) for name in ("newest", "window"))
     yield NEWEST.judge(newest, note=f"{received['newest']['dropped']} heads of the full queue were dropped")
     yield WINDOW.judge(window, newest)
-    urgent, alike = (1_000 * max(age for _, age in received[name]["seen"]) for name in ("urgent", "alike"))
+    urgent, alike = (1_000 * max(age for _, age in received[name]["arrivals"]) for name in ("urgent", "alike"))
     yield URGENT.judge(urgent, alike, note=f"{alike:.0f} ms with the same sort")
-    yield URGENT_LOSS.judge(100 * (1 - len(received["urgent"]["seen"]) / sent["urgent"]["sent"]))
+    yield URGENT_LOSS.judge(100 * (1 - len(received["urgent"]["arrivals"]) / sent["urgent"]["sent"]))
     for rule, name in ((CHECKED, "checked"), (UNCHECKED, "unchecked")):
         count = received[name]["wrong"] * 1_000 / sent[name]["sent"]
-        yield rule.judge(count, note=f"{len(received[name]['seen'])} of {sent[name]['sent']} were delivered")
+        yield rule.judge(count, note=f"{len(received[name]['arrivals'])} of {sent[name]['sent']} were delivered")
     for rule, name in ((FAST, "fast"), (SLOW_CLOSE, "slow")):
         yield rule.judge(1_000 * (sent[name]["until_s"] - 1.0), 1_000 * (seconds - 1.0))
     parts = [
@@ -188,7 +188,7 @@ def rows(sent: Results, received: Results, seconds: float) -> Iterator[Row]:
 
 def _oldest_s(result: Mapping[str, Any], seconds: float) -> float:
     """Once the receiver is behind, which it is after a second, and as long as more comes."""
-    return max((age for at, age in result["seen"] if 1.0 < at < seconds), default=0.0)
+    return max((age for at, age in result["arrivals"] if 1.0 < at < seconds), default=0.0)
 
 
 def _rates_ps(result: Mapping[str, Any], seconds: float) -> list[float]:
@@ -196,7 +196,7 @@ def _rates_ps(result: Mapping[str, Any], seconds: float) -> list[float]:
     rates = []
     for number in range(3):
         start, end = number * seconds / 3 + SETTLE_S, (number + 1) * seconds / 3
-        inside = [at for at, _ in result["seen"] if start <= at < end]
+        inside = [at for at, _ in result["arrivals"] if start <= at < end]
         rates.append((len(inside) - 1) * SIZE / (inside[-1] - inside[0]) if len(inside) > 1 else 0.0)
     return rates
 
@@ -204,9 +204,9 @@ def _rates_ps(result: Mapping[str, Any], seconds: float) -> list[float]:
 def plots(received: Results, seconds: float) -> Iterator[Plot]:
     def ages(names: Mapping[str, str]) -> tuple[Curve, ...]:
         return tuple(
-            Curve(words, tuple(at for at, _ in seen), tuple(1_000 * age for _, age in seen))
+            Curve(words, tuple(at for at, _ in arrivals), tuple(1_000 * age for _, age in arrivals))
             for name, words in names.items()
-            if (seen := received[name]["seen"])
+            if (arrivals := received[name]["arrivals"])
         )
 
     axis, age = "seconds since the first message", "ms since a message was to be sent"
@@ -216,7 +216,7 @@ def plots(received: Results, seconds: float) -> Iterator[Plot]:
     yield Plot("sort", "Delay beside bulk on the host's own line", axis, age, sort, style="points", y_log=True)
     step_s = 0.25
     steps = [step_s * number for number in range(int(seconds / step_s))]
-    counts = [sum(start <= at < start + step_s for at, _ in received["changed"]["seen"]) for start in steps]
+    counts = [sum(start <= at < start + step_s for at, _ in received["changed"]["arrivals"]) for start in steps]
     rate = Curve("received", tuple(steps), tuple(fmean([count]) * SIZE / step_s / 1_000 for count in counts))
     marks = tuple((seconds * third / 3, f"{RATES_PS[third] // 1_000} kB/s") for third in (1, 2))
     yield Plot(

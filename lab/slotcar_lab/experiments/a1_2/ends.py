@@ -51,8 +51,8 @@ def send(case: dict[str, Any], address: str) -> dict[str, Any]:
     wanted = vector(case, max_data_t=case["size"], max_data_outrate=case["rate_ps"])
     wait_until(case["begin"] - AHEAD_S / 2)
     chosen = {one: mapping.settings(wanted, one) for one in mapping.Transport}
-    there = [mapping.Transport.TCP, mapping.Transport.UDP]
-    transport, connected = sockets.reached(wanted, (address, case["port"]), chosen, there)
+    theirs = [mapping.Transport.TCP, mapping.Transport.UDP]
+    transport, connected = sockets.reached(wanted, (address, case["port"]), chosen, theirs)
     connection = Connection(connected, wanted, transport)
     rest, changes, number = pattern(case["size"])[: case["size"] - HEAD.size], list(case["changes"]), 0
     due = case["begin"]
@@ -79,20 +79,20 @@ def receive(case: dict[str, Any], address: str) -> dict[str, Any]:
     wanted = vector(case, max_data_r=case["size"])
     with Listener(wanted, (address, case["port"])) as listener:
         connection = listener.accept(PATIENCE_S)
-    seen: list[tuple[float, float]] = []
+    arrivals: list[tuple[float, float]] = []
     expected, wrong, finished = pattern(case["size"])[: case["size"] - HEAD.size], 0, False
     due = case["begin"]
     with suppress(TimeoutError, OSError), connection:
         while (message := connection.recv(SILENCE_S)) is not None:
             now = time.time()
             wrong += message[HEAD.size :] != expected
-            seen.append((now - case["begin"], now - HEAD.unpack_from(message)[1]))
+            arrivals.append((now - case["begin"], now - HEAD.unpack_from(message)[1]))
             if case["finish_s"] and not finished and now >= case["begin"] + case["finish_s"]:
                 connection.finish()
                 finished = True
             due = max(due + case["take_s"], now)
             wait_until(due if case["take_s"] else now)
-    return {"seen": seen, "wrong": wrong, "dropped": connection.counts.dropped}
+    return {"arrivals": arrivals, "wrong": wrong, "dropped": connection.counts.dropped}
 
 
 def main(role: str, library: str, address: str, cases: str) -> None:

@@ -55,18 +55,18 @@ def test_streams_follow_each_other_with_ports_of_their_own() -> None:
     assert len({one["port"] for one in streams}) == 8
 
 
-def results(age_s: float = 0.09, asked: int = 0, wrong: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+def results(age_s: float = 0.09, requests: int = 0, wrong: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
     at = [number / 100 for number in range(600)]
     changed = [(n / 100, 0.0) for n in range(200)] + [(2 + n / 25, 0.0) for n in range(50)]
     changed += [(4 + n / 50, 0.0) for n in range(100)]
-    seen: Mapping[str, list[tuple[float, float]]] = {
+    arrivals: Mapping[str, list[tuple[float, float]]] = {
         "newest": [(one, age_s) for one in at], "window": [(one, one) for one in at], "changed": changed,
         "urgent": [(one, 0.01) for one in at], "alike": [(one, 0.2) for one in at], "fast": [], "slow": [],
         "checked": [(one, 0.0) for one in at[:570]], "unchecked": [(one, 0.0) for one in at[:595]],
     }  # fmt: skip
-    received = {name: {"seen": ages, "wrong": 0, "dropped": 7} for name, ages in seen.items()}
+    received = {name: {"arrivals": ages, "wrong": 0, "dropped": 7} for name, ages in arrivals.items()}
     received["unchecked"]["wrong"], received["checked"]["wrong"] = 25, wrong
-    sent = {name: {"sent": 600, "until_s": 6.0, "changes": 2, "asked": asked} for name in seen}
+    sent = {name: {"sent": 600, "until_s": 6.0, "changes": 2, "asked": requests} for name in arrivals}
     sent["fast"]["until_s"] = 1.02
     return sent, received
 
@@ -80,7 +80,7 @@ def test_each_option_is_judged_by_its_figure() -> None:
 
 
 def test_an_option_that_does_nothing_differs() -> None:
-    verdicts = {row.figure: row.verdict for row in a1_2.rows(*results(age_s=0.3, asked=1, wrong=3), 6.0)}
+    verdicts = {row.figure: row.verdict for row in a1_2.rows(*results(age_s=0.3, requests=1, wrong=3), 6.0)}
     assert [verdicts[rule.figure] for rule in (a1_2.NEWEST, a1_2.NOT_ASKED, a1_2.CHECKED)] == [DIFFERS] * 3
 
 
