@@ -88,17 +88,16 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         holds=settings.quota_holds,
         volume=settings.quota_volume_bytes,
     )
+    site = site_of(settings.inventory)
     return Policy(
-        gate=Gate(settings.approval_rate_bps, settings.approval_duration),
+        gate=Gate(settings.approval_rate_bps, settings.approval_duration, site.policies),
         horizon=settings.horizon,
         longest_hold=settings.longest_hold,
         frozen=settings.frozen_horizon,
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
-        endpoints=endpoint_owners(network),
-        reserving=ReservingRules(
-            site_of(settings.inventory), {name: device.domain for name, device in network.devices.items()}
-        ),
+        endpoints=endpoint_owners(network, site.policies),
+        reserving=ReservingRules(site, {name: device.domain for name, device in network.devices.items()}),
         least_rate_bps=max((facts_of(one.platform).police_floor_bps for one in network.devices.values()), default=0),
     )
 

@@ -33,7 +33,7 @@ def groups_that_wait(
         key
         for reservation, paths, demands in members
         if (key := reservation.group_key)
-        and needs_approval(gate, amount_of(reservation, paths, highest_bps(demands)), None)
+        and needs_approval(gate, amount_of(reservation, paths, highest_bps(demands)), None, reservation.owner)
     )
 
 

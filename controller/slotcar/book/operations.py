@@ -268,7 +268,7 @@ class Admit(Operation[Entry | Refused]):
         if old.state is not State.COMMITTED:
             return False
         amount = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
-        return needs_approval(transaction.terms.policy.gate, amount, old.amount)
+        return needs_approval(transaction.terms.policy.gate, amount, old.amount, old.reservation.owner)
 
     def may_wait(self, transaction: Transaction, old: Entry) -> bool:
         """As `waits`, before the rates of a need are known."""

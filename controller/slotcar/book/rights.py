@@ -11,12 +11,13 @@ from slotcar.book.rules.flows import check_flows as check_claims
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.quotas import Usage, check_quota
 from slotcar.book.transaction import Transaction
+from slotcar.policy.owning import HAVE
 
 
 def firm_state(transaction: Transaction, entry: Entry) -> State:
     """What a new entry, or a hold, becomes: committed, or above the gate it waits for approval."""
     gate = transaction.terms.policy.gate
-    waits = gate.limits_something and needs_approval(gate, entry.amount, None)
+    waits = gate.limits_something and needs_approval(gate, entry.amount, None, entry.reservation.owner)
     return State.AWAITING_APPROVAL if waits else State.COMMITTED
 
 
@@ -46,7 +47,7 @@ def owners_usage(transaction: Transaction, owners: Collection[str], now: datetim
     return {
         owner: transaction.entries.usage(owner, now)
         for owner in sorted(owners)
-        if policy.quota_of(owner).limits_something
+        if policy.quota_of(owner).limits_something or policy.reserving.site.policies.has_own(HAVE)
     }
 
 
@@ -56,4 +57,6 @@ def check_quotas(transaction: Transaction, before: Mapping[str, Usage], now: dat
         QuotaExceeded: an owner has more than its quota by now, and more than `before`.
     """
     for owner, usage in before.items():
-        check_quota(owner, transaction.terms.policy.quota_of(owner), usage, transaction.entries.usage(owner, now))
+        policy = transaction.terms.policy
+        after = transaction.entries.usage(owner, now)
+        check_quota(owner, policy.quota_of(owner), usage, after, policy.reserving.site.policies)

@@ -260,7 +260,7 @@ class Queries:
 
     def endpoints(self, caller: Caller) -> documents.Endpoints:
         """The ends that a reservation may have; a requester sees those that it may use."""
-        return endpoints_document(self.network, roles.only_owner(caller))
+        return endpoints_document(self.network, self.ledger.terms.policy.endpoints, roles.only_owner(caller))
 
     def limits(self, owner: str | None, caller: Caller, now: datetime) -> documents.Limits:
         """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.

@@ -41,12 +41,17 @@ def owner_of(caller: Caller) -> str:
 
 def verdict_on(caller: Caller, verb: str, owner: str | None = None) -> Verdict:
     """Whether the caller may do a verb, or what a right allows; `owner`: of what it would be done to, where it has one."""
-    who, entities = principal_of(caller)
-    resource = CONTROLLER
-    if owner is not None:
-        resource = ("Reservation", f"of {owner}")
-        entities.append(entity(resource, owner=named("Owner", owner)))
-    return caller.policies.decide(Question(who, verb, resource, entities))
+
+    def question() -> Question:
+        who, entities = principal_of(caller)
+        resource = CONTROLLER
+        if owner is not None:
+            resource = ("Reservation", f"of {owner}")
+            entities.append(entity(resource, owner=named("Owner", owner)))
+        return Question(who, verb, resource, entities)
+
+    key = (verb, owner, caller.name, caller.role, caller.owner, caller.member_of)
+    return caller.policies.decide_once(key, question)
 
 
 def require(caller: Caller, verb: str, what: str, owner: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from slotcar.policy.reading import PolicyRule, read_rules, schema, shipped_sourc
 from slotcar.policy.statements import Source
 from slotcar.policy.verdict import NearPermit, Verdict
 
-#: Answers that are kept of questions without a context; a site has fewer callers times owners.
+#: Answers that are kept; a site has fewer callers, verbs and owners by far.
 MOST_KEPT = 10_000
 #: What is asked with a context, under the ledger's lock.
 ACTIONS = ("reserve",)
@@ -36,7 +36,7 @@ class Policies:
         self.rules = read_rules(self.sources)
         self._own = own
         self._set = PolicySet.from_json_str(policy_set_text({rule.name: rule.form for rule in self.rules}))
-        self._kept: dict[tuple[str, str], Verdict] = {}
+        self._kept: dict[Hashable, Verdict] = {}
 
     def __reduce__(self) -> tuple[Callable[[tuple[Source, ...]], Policies], tuple[tuple[Source, ...]]]:
         """A plan is made in another process, where Cedar's handles are made again."""
@@ -44,16 +44,21 @@ class Policies:
 
     def decide(self, question: Question) -> Verdict:
         """Whether it is permitted, by which policies, and else why not."""
-        entities = json.dumps(question.entities)
-        if question.context:
-            return self._decided(question, entities)
-        key = (repr((question.principal, question.action, question.resource)), entities)
+        return self._decided(question, json.dumps(question.entities))
+
+    def decide_once(self, key: Hashable, question: Callable[[], Question]) -> Verdict:
+        """As `decide`, of a question that `key` says whole; the answer is kept."""
         kept = self._kept.get(key)
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._kept[key] = self._decided(question, entities)
+            kept = self._kept[key] = self.decide(question())
         return kept
+
+    def has_own(self, action: str) -> bool:
+        """Whether a policy of the site's own may decide the action."""
+        files = {one.file for one in self._own}
+        return any(rule.is_about(action) and rule.statement.file in files for rule in self.rules)
 
     @cached_property
     def open_actions(self) -> frozenset[str]:

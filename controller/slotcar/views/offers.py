@@ -9,7 +9,7 @@ from typing import cast
 
 from slotcar.base.settings import Settings
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, InterfaceRole, Service
-from slotcar.book.rules.endpoints import endpoint_owners
+from slotcar.book.rules.endpoints import EndpointOwners
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Usage
 from slotcar.network.model import Network
@@ -27,13 +27,11 @@ _TREATMENTS = {
 }
 
 
-def endpoints_document(network: Network, owner: str | None) -> documents.Endpoints:
+def endpoints_document(network: Network, owners: EndpointOwners, owner: str | None) -> documents.Endpoints:
     """End systems by name, and networks whose addresses may be said; those that `owner` may use, all where it is None."""
-    owners = endpoint_owners(network)
 
     def may_use(address: IPv4Address) -> bool:
-        named = owners.of(address)
-        return owner is None or named is None or owner in named
+        return owner is None or owners.may_use(owner, address).allowed
 
     hosts: list[documents.Host] = [
         {"name": host.name, "address": str(host.address), "domain": host.domain}

@@ -7,6 +7,7 @@ from datetime import timedelta
 import httpx
 
 from slotcar.base.vocabulary import RESERVED_SERVICES, Service
+from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
 from slotcar.views.offers import endpoints_document, services_document
@@ -34,7 +35,8 @@ def test_endpoints_of_others_are_not_offered(network: Network) -> None:
     host = network.hosts["lbnl-competing"].model_copy(update={"owners": ("hep",)})
     owned = network.model_copy(update={"hosts": {**network.hosts, "lbnl-competing": host}})
     names = {
-        owner: {one["name"] for one in endpoints_document(owned, owner)["hosts"]} for owner in ("hep", "astro", None)
+        owner: {one["name"] for one in endpoints_document(owned, endpoint_owners(owned), owner)["hosts"]}
+        for owner in ("hep", "astro", None)
     }
     assert names["hep"] - names["astro"] == {"lbnl-competing"}
     assert names[None] == names["hep"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from slotcar.api.app import openapi_document
 from slotcar.base.problems import InvalidInput
 from slotcar.policy.asking import require, verdict_on
 from slotcar.policy.caller import Caller, Memberships, Role
+from slotcar.policy.owning import GO_AHEAD, HAVE, USE_ENDPOINT, on_amounts, on_endpoint
 from slotcar.policy.policies import Policies, shipped_policies
 from slotcar.policy.questions import Question, entity, uid
 from slotcar.policy.reading import schema
@@ -155,3 +157,35 @@ def test_every_verb_of_the_api_is_an_action() -> None:
     actions = set(str(schema()).replace('"', "").replace(",", " ").split())
     assert {"create", "hold", "plan"} <= verbs
     assert verbs - actions == set()
+
+
+def test_quotas_gate_and_owners_are_policies_that_a_site_may_replace() -> None:
+    freely = Source(
+        "gate.cedar", '@id("trust-hep") permit (principal == Owner::"hep", action == Action::"go_ahead", resource);'
+    )
+    amounts: dict[str, Any] = {
+        "rate_bps": 100,
+        "duration_us": 1,
+        "is_more": True,
+        "gate": {"rate_bps": 50, "duration_us": None},
+    }
+    assert not on_amounts(shipped_policies(), GO_AHEAD, "hep", **amounts).allowed
+    assert on_amounts(Policies([freely]), GO_AHEAD, "hep", **amounts).allowed
+    assert not on_amounts(Policies([freely]), GO_AHEAD, "astro", **amounts).allowed
+    none = {"reservations": 0, "windows": 0, "holds": 0, "volume_bits": 0}
+    some, beyond = none | {"reservations": 3}, none | {"volume_bits": 2**70}
+    few = Source(
+        "few.cedar",
+        '@id("few") forbid (principal, action == Action::"have", resource) when { context.after.reservations > 2 };',
+    )
+    assert [one.name for one in on_amounts(Policies([few]), HAVE, "hep", before=none, after=some, quota={}).by] == [
+        "few"
+    ]
+    assert on_amounts(shipped_policies(), HAVE, "hep", before=none, after=some, quota={}).allowed
+    assert not on_amounts(shipped_policies(), HAVE, "hep", before=none, after=beyond, quota={"volume_bits": 5}).allowed
+    closed = Source(
+        "closed.cedar",
+        '@id("closed") forbid (principal, action == Action::"use_endpoint", resource == Endpoint::"10.0.0.1");',
+    )
+    for address, allowed in (("10.0.0.1", False), ("10.0.0.2", True)):
+        assert on_endpoint(Policies([closed]), USE_ENDPOINT, "hep", address, None).allowed is allowed

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
+from typing import Any
 
-from slotcar.book.rules.errors import BindNotAllowed, EndpointNotAllowed, HostNotGiven
+from slotcar.book.rules.errors import BindNotAllowed, EndpointNotAllowed, HostNotGiven, NotPermitted, RefusedByPolicy
 from slotcar.managers import manager_of, request_of
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
+from slotcar.policy.owning import BIND_PROCESSES, CLAIM_HOST, USE_ENDPOINT, on_endpoint
+from slotcar.policy.policies import Policies, shipped_policies
+from slotcar.policy.verdict import Verdict
 from slotcar.reservation.model import ANY_ACCOUNT, Claim, Reservation
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointOwners:
     """Owners by address and by prefix, the longest prefix first; `addresses` are those of the hosts, by name. `accounts` of
-    a host may be bound by an owner: by the host's name, then by owner."""
+    a host may be bound by an owner: by the host's name, then by owner. `policies` decide by these."""
 
     hosts: Mapping[IPv4Address, tuple[str, ...]] = field(default_factory=dict)
     prefixes: Sequence[tuple[IPv4Network, tuple[str, ...]]] = ()
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
     accounts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    policies: Policies = field(default_factory=shipped_policies, repr=False)
 
     def of(self, address: IPv4Address) -> tuple[str, ...] | None:
         """Who may use the address: its host's owners, else those of the longest prefix around it; None for everybody."""
@@ -37,13 +42,28 @@ class EndpointOwners:
         """
         self._check_bound(reservation)
         self._check_claimed(reservation)
-        if not self.hosts and not self.prefixes:
-            return
         for path in paths:
             for host, address in ((path.source, path.source_address), (path.destination, path.destination_address)):
-                owners = self.of(IPv4Address(address))
-                if owners is not None and reservation.owner not in owners:
-                    raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, host)
+                verdict = self.may_use(reservation.owner, IPv4Address(address))
+                self._require(
+                    verdict, reservation, EndpointNotAllowed("/".join(reservation.key), reservation.owner, host)
+                )
+
+    def may_use(self, owner: str, address: IPv4Address) -> Verdict:
+        """Whether the owner may reserve from and to the address."""
+        return on_endpoint(self.policies, USE_ENDPOINT, owner, str(address), self.of(address))
+
+    def _require(self, verdict: Verdict, reservation: Reservation, error: RefusedByPolicy) -> None:
+        """
+        Raises:
+            RefusedByPolicy: `error`, where no policy permits it. NotPermitted: a policy forbids it by name.
+        """
+        if not verdict.allowed and not verdict.by and not verdict.errors:
+            raise error
+        if not verdict.allowed:
+            words = {"who": reservation.owner, "owner": reservation.owner, "of": reservation.owner, "role": "owner"}
+            sentence = verdict.sentence({**words, "what": f"have {'/'.join(reservation.key)}"})
+            raise NotPermitted(sentence, tuple(rule.name for rule in verdict.by))
 
     def granted(self, reservation: Reservation, *, operator: bool) -> Reservation:
         """The reservation with the accounts whose processes it may bind, by who asks; what it said of them is not heard.
@@ -74,11 +94,12 @@ class EndpointOwners:
         address = self.addresses.get(claim.place) if claim is not None else None
         if claim is None or address is None:
             return
-        owners = self.of(address)
-        if owners is None and ANY_ACCOUNT not in claim.accounts:
-            raise HostNotGiven("/".join(reservation.key), reservation.owner, claim.place)
-        if owners is not None and reservation.owner not in owners:
-            raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, claim.place)
+        owners, by_operator = self.of(address), ANY_ACCOUNT in claim.accounts
+        verdict = on_endpoint(
+            self.policies, CLAIM_HOST, reservation.owner, claim.place, owners, by_operator=by_operator
+        )
+        refused = EndpointNotAllowed if owners is not None else HostNotGiven
+        self._require(verdict, reservation, refused("/".join(reservation.key), reservation.owner, claim.place))
 
     def _check_bound(self, reservation: Reservation) -> None:
         """
@@ -89,18 +110,24 @@ class EndpointOwners:
         """
         claim = reservation.claim
         bound = bound_by(claim) if claim else ""
-        if claim is None or not bound or claim.accounts == (ANY_ACCOUNT,):
+        if claim is None or not bound:
             return
         address = self.addresses.get(claim.place)
         owners = self.of(address) if address else None
-        named = owners is not None and reservation.owner in owners
         accounts = self._accounts_of(reservation.owner, claim.place)
         kind, _, name = bound.partition(":")
-        is_granted = set(claim.accounts) <= set(accounts) if claim.accounts else False
-        if not named or not is_granted or (kind == "user" and name not in claim.accounts):
-            raise BindNotAllowed(
-                "/".join(reservation.key), reservation.owner, claim.place, bound, accounts if named else None
-            )
+        by_operator = claim.accounts == (ANY_ACCOUNT,)
+        context: dict[str, Any] = {"by_operator": by_operator, "granted": list(claim.accounts)}
+        if kind == "user":
+            context["account"] = name
+        verdict = on_endpoint(
+            self.policies, BIND_PROCESSES, reservation.owner, claim.place, owners, accounts, **context
+        )
+        is_owners = owners is not None and reservation.owner in owners
+        error = BindNotAllowed(
+            "/".join(reservation.key), reservation.owner, claim.place, bound, accounts if is_owners else None
+        )
+        self._require(verdict, reservation, error)
 
 
 def bound_by(claim: Claim) -> str:
@@ -109,8 +136,8 @@ def bound_by(claim: Claim) -> str:
     return manager.bound(request) if manager and request else ""
 
 
-def endpoint_owners(network: Network) -> EndpointOwners:
-    """The owners that the inventory names."""
+def endpoint_owners(network: Network, policies: Policies | None = None) -> EndpointOwners:
+    """The owners that the inventory names. `policies`: those in force; those that ship where none are named."""
     hosts = {host.address: host.owners for host in network.hosts.values() if host.owners is not None}
     prefixes = [
         (prefix, owners)
@@ -121,4 +148,4 @@ def endpoint_owners(network: Network) -> EndpointOwners:
     addresses = {host.name: host.address for host in network.hosts.values()}
     accounts = {host.name: host.accounts for host in network.hosts.values() if host.accounts}
     longest_first = tuple(sorted(prefixes, key=lambda one: (-one[0].prefixlen, one[0])))
-    return EndpointOwners(hosts, longest_first, addresses, accounts)
+    return EndpointOwners(hosts, longest_first, addresses, accounts, policies or shipped_policies())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from slotcar.base.timebase import MICROSECOND
 from slotcar.book.rules.amounts import Amount
+from slotcar.policy.owning import GO_AHEAD, on_amounts
+from slotcar.policy.policies import Policies, shipped_policies
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,25 +18,35 @@ class Gate:
     Attributes:
         rate_bps: payload rate of one direction; a background reservation's is its `at_most`.
         duration: all slots of the reservation together.
+        policies: decide by these what waits.
     """
 
     rate_bps: int | None = None
     duration: timedelta | None = None
+    policies: Policies = field(default_factory=shipped_policies, repr=False)
 
     @property
     def limits_something(self) -> bool:
-        return self.rate_bps is not None or self.duration is not None
-
-    def is_exceeded_by(self, amount: Amount) -> bool:
-        """Whether the amount is above the gate."""
-        too_fast = self.rate_bps is not None and amount.rate_bps > self.rate_bps
-        too_long = self.duration is not None and amount.open_time > self.duration
-        return too_fast or too_long
+        """Whether anything may wait."""
+        limits = (self.rate_bps, self.duration)
+        return any(limit is not None for limit in limits) or self.policies.has_own(GO_AHEAD)
 
 
-def needs_approval(gate: Gate, amount: Amount, approved: Amount | None) -> bool:
+def needs_approval(gate: Gate, amount: Amount, approved: Amount | None, owner: str = "") -> bool:
     """Whether `amount` waits for an operator: it is above the gate, and more than `approved`, which is in force without it.
 
     However small the step is, a raise above the gate waits: what is in force above the gate was approved as it is.
     """
-    return gate.is_exceeded_by(amount) and (approved is None or amount.exceeds(approved))
+    verdict = on_amounts(
+        gate.policies,
+        GO_AHEAD,
+        owner,
+        rate_bps=amount.rate_bps,
+        duration_us=amount.open_time // MICROSECOND,
+        is_more=approved is None or amount.exceeds(approved),
+        gate={
+            "rate_bps": gate.rate_bps,
+            "duration_us": None if gate.duration is None else gate.duration // MICROSECOND,
+        },
+    )
+    return not verdict.allowed

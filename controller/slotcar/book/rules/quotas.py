@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 from slotcar.base.units import format_bytes
 from slotcar.book.rules.amounts import counted_slots, volume_bits
-from slotcar.book.rules.errors import QuotaExceeded
+from slotcar.book.rules.errors import NotPermitted, QuotaExceeded
+from slotcar.policy.owning import HAVE, on_amounts
+from slotcar.policy.policies import Policies, shipped_policies
 from slotcar.reservation.model import Reservation
 
 
@@ -55,19 +57,24 @@ def greater(one: Usage, other: Usage) -> Usage:
     return Usage(*(max(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)))
 
 
-def check_quota(owner: str, quota: Quota, before: Usage, after: Usage) -> None:
-    """
+def check_quota(owner: str, quota: Quota, before: Usage, after: Usage, policies: Policies | None = None) -> None:
+    """`policies`: those in force; those that ship where none are named.
+
     Raises:
         QuotaExceeded: a request would raise something above its limit. What was above already may stay or shrink.
+        NotPermitted: another policy of the site forbids it.
     """
-    for one in fields(quota):
-        limit = getattr(quota, one.name)
-        in_use, wanted = getattr(before, one.name), getattr(after, one.name)
-        if limit is not None and wanted > limit and wanted > in_use:
-            what = one.name.removesuffix("_bits")
-            raise QuotaExceeded(
-                owner, what, limit, in_use, wanted - in_use, _sentence(owner, what, limit, in_use, wanted - in_use)
-            )
+    amounts = {"before": asdict(before), "after": asdict(after), "quota": asdict(quota)}
+    verdict = on_amounts(policies or shipped_policies(), HAVE, owner, **amounts)
+    if verdict.allowed:
+        return
+    name = next((rule.annotations["quota"] for rule in verdict.by if "quota" in rule.annotations), None)
+    if name is None or verdict.errors:
+        words = {"who": owner, "owner": owner, "of": owner, "role": "owner", "what": "have so much together"}
+        raise NotPermitted(verdict.sentence(words), tuple(rule.name for rule in verdict.by))
+    limit, in_use = amounts["quota"][name], amounts["before"][name]
+    what, more = name.removesuffix("_bits"), amounts["after"][name] - in_use
+    raise QuotaExceeded(owner, what, limit, in_use, more, _sentence(owner, what, limit, in_use, more))
 
 
 def _sentence(owner: str, what: str, limit: int, in_use: int, requested: int) -> str:
