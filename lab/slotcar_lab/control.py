@@ -19,13 +19,13 @@ from slotcar_lab import client, clocks, kernel, keys, plan, ports, probe, requir
 from slotcar_lab.errors import LabError
 from slotcar_lab.guest import machine
 from slotcar_lab.guest.machine import Extras
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import Topology
 
 STATE = "lab.json"
 AGENT = Path(__file__).resolve().parent / "agent" / "main.py"
 #: As long as only a hang takes: beside much other work a boot took five minutes.
-BOOT_TIMEOUT_S = 900.0
 CLOCK_STEPS = 5
 Progress = Callable[[str], None]
 
@@ -94,12 +94,12 @@ class Lab:
         return by_router
 
     def exec(
-        self, node: str, argv: Sequence[str], timeout_s: float = 60.0, stdin: str | None = None
+        self, node: str, argv: Sequence[str], timeout_s: float = HANG_S, stdin: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on a node, to its end; a non-zero status is returned, not raised."""
         return client.run(self.address, self._known(node), argv, timeout_s, stdin)
 
-    def check(self, node: str, argv: Sequence[str], timeout_s: float = 60.0, stdin: str | None = None) -> str:
+    def check(self, node: str, argv: Sequence[str], timeout_s: float = HANG_S, stdin: str | None = None) -> str:
         """Standard output of a command that must succeed.
 
         Raises:
@@ -313,7 +313,7 @@ def _start(
 
 def _wait_ready(lab: Lab, state_dir: Path) -> dict[str, Any]:
     console = state_dir / "console.log"
-    deadline = time.monotonic() + BOOT_TIMEOUT_S
+    deadline = time.monotonic() + HANG_S
     while time.monotonic() < deadline:
         text = console.read_text(errors="replace") if console.exists() else ""
         if "slotcar: ready" in text:
@@ -324,7 +324,7 @@ def _wait_ready(lab: Lab, state_dir: Path) -> dict[str, Any]:
         time.sleep(0.05)
     tail = "\n".join(console.read_text(errors="replace").splitlines()[-8:]) if console.exists() else ""
     _remove(state_dir)
-    raise LabError(f"the lab did not come up within {BOOT_TIMEOUT_S:.0f} s; its console ({console}) ends:\n{tail}")
+    raise LabError(f"the lab did not come up within {HANG_S:.0f} s; its console ({console}) ends:\n{tail}")
 
 
 def _remove(state_dir: Path, progress: Progress = quiet) -> bool:

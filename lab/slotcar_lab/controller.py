@@ -22,11 +22,11 @@ import psutil
 from slotcar_lab import ports
 from slotcar_lab.clocks import MACHINE, Clock
 from slotcar_lab.errors import LabError
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.virtual.guest_time import GuestTime
 
 FIRST_PORT = 8470
 #: As long as only a hang takes.
-START_TIMEOUT_S = COMMAND_S = 900.0
 #: A push that goes on is finished or taken back first (SLOTCAR_STOP_TIMEOUT); as `TimeoutStopSec` of deploy/systemd.
 STOP_TIMEOUT_S = 120.0
 SLOTCAR = Path(sys.executable).with_name("slotcar")
@@ -107,7 +107,7 @@ class Controller:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=COMMAND_S,
+            timeout=HANG_S,
             check=False,
         )
         if done.returncode:
@@ -181,7 +181,7 @@ def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s", by: GuestT
         )
     (folder / "controller.json").write_text(json.dumps({"pid": child.pid, "port": port}))
     controller = Controller(folder, environment, child.pid, port)
-    deadline = time.monotonic() + START_TIMEOUT_S
+    deadline = time.monotonic() + HANG_S
     while True:
         try:
             controller.get("/readyz")

@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 
 from slotcar_lab.control import Lab
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.places import HOME
-
-#: To make a key, or to trust one, takes an emulated host some seconds.
-PATIENCE_S = 180.0
 
 
 def python(lab: Lab) -> str:
@@ -36,6 +34,6 @@ def mover(lab: Lab, home: str, *words: str, **environment: str) -> list[str]:
 def acquaint(lab: Lab, folder: str, source: str, sink: str, sink_address: str) -> None:
     """Both make a key, in a folder of their own name, and know the other one's; the source finds the sink."""
     ends = {node: f"{folder}/{node}" for node in (source, sink)}
-    keys = {node: lab.check(node, mover(lab, home, "key", "--name", node), PATIENCE_S) for node, home in ends.items()}
-    lab.check(source, mover(lab, ends[source], "trust", sink, "-", "--address", sink_address), PATIENCE_S, keys[sink])
-    lab.check(sink, mover(lab, ends[sink], "trust", source, "-"), PATIENCE_S, keys[source])
+    keys = {node: lab.check(node, mover(lab, home, "key", "--name", node), HANG_S) for node, home in ends.items()}
+    lab.check(source, mover(lab, ends[source], "trust", sink, "-", "--address", sink_address), HANG_S, keys[sink])
+    lab.check(sink, mover(lab, ends[sink], "trust", source, "-"), HANG_S, keys[source])

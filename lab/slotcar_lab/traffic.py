@@ -20,9 +20,9 @@ from slotcar_lab.client import LabProcess
 from slotcar_lab.clocks import Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
+from slotcar_lab.patience import HANG_S
 
 SCRIPT = Path(__file__).resolve().parent / "agent" / "traffic.py"
-READY_TIMEOUT_S = 20.0
 #: After `ready`, time for the word "begin" to reach both ends.
 LEAD_S = 0.05
 #: After its time, until a receiver has counted what was still on its way.
@@ -173,19 +173,19 @@ class Flow:
             process.terminate()
         for process in (self._sender, self._receiver):
             try:
-                process.wait(5.0)
+                process.wait(HANG_S)
             finally:
                 process.close()
 
     def _begin(self, interval_s: float, begin: float | None) -> float:
         """Name the start, on the grid of intervals that all flows share unless it is given, once both ends are ready."""
-        deadline = time.monotonic() + READY_TIMEOUT_S
+        deadline = time.monotonic() + HANG_S
         for process in (self._receiver, self._sender):
             while "ready\n" not in process.stdout:
                 if process.poll() is not None or process.failed:
                     raise self._failed(process)
                 if time.monotonic() > deadline:
-                    raise LabError(f"{self} did not start within {READY_TIMEOUT_S:g} s")
+                    raise LabError(f"{self} did not start within {HANG_S:g} s")
                 time.sleep(0.01)
         if begin is None:
             earliest = self._clock.now() + self._offset_s + LEAD_S

@@ -24,6 +24,7 @@ from slotcar_lab.chaos.timing import Timing, timing_of
 from slotcar_lab.control import Lab
 from slotcar_lab.controller import SLOTCAR, Controller, end_ledger, environment_for
 from slotcar_lab.errors import LabError
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.wall_clock import compile_clock
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
@@ -34,7 +35,6 @@ STALLED_S = 20.0
 PLACED_S = 30.0
 EDGES = ("anl-edge", "lbnl-edge")
 NAMES = ("a", "b")
-COMMAND_S = 180
 HANDLE = r" ?\(r-[0-9a-z]+\)"
 DATABASE_ENDS_S = 60.0
 #: So long it is tried to make the database accept changes again: it may have been killed meanwhile.
@@ -178,10 +178,10 @@ class Stage:
         try:
             done = subprocess.run(
                 [str(SLOTCAR), *arguments],
-                env=environment, capture_output=True, text=True, timeout=COMMAND_S, check=False,
+                env=environment, capture_output=True, text=True, timeout=HANG_S, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            self.findings.append(f"slotcar {' '.join(arguments)} gave no answer within {COMMAND_S} s")
+            self.findings.append(f"slotcar {' '.join(arguments)} gave no answer within {HANG_S:g} s")
             return Done("no answer", happened=False)
         if done.returncode:
             last = (done.stderr or done.stdout).strip().splitlines()[-1:]

@@ -30,11 +30,11 @@ from slotcar_lab.guest import machine
 from slotcar_lab.lateness import lags_cs
 from slotcar_lab.metrics import delay
 from slotcar_lab.metrics.model import Delay
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.requirements import Backend
 from slotcar_lab.virtual.conductor import Conductor
 from slotcar_lab.virtual.guest_time import GuestTime, guest_time
 
-READY_S = 600.0
 #: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
 STAGE_LEAD = "300 s"
 REFUSED = 3
@@ -206,7 +206,7 @@ class Bench:
         Raises:
             LabError: they have not, in time.
         """
-        self.controller.wait_settled(READY_S)
+        self.controller.wait_settled(HANG_S)
 
     def configuration(self, at: float) -> dict[str, tuple[str, ...]]:
         """The lines that Slotcar has for each router at an instant: those that a push compares with."""

@@ -18,8 +18,8 @@ from slotcar_lab.clocks import Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.metrics.model import Stamp
+from slotcar_lab.patience import HANG_S
 
-READY_TIMEOUT_S = 20.0
 #: The kernel hands packets to tcpdump in blocks, each after a second at the latest. Those of a block that is still open
 #: when tcpdump is ended are in no file, and in no count of what was dropped.
 OPEN_BLOCK_S = 2.0
@@ -62,7 +62,7 @@ class Capture:
         argv = ["nice", "-n", "5", "tcpdump", "-i", "eth1", "-n", "-p", "-Q", direction, "-s", str(SNAP_BYTES)]
         argv += ["-B", "8192", "-Z", "root", "-w", self._file, expression]
         self._process = lab.popen(node, argv)
-        deadline = time.monotonic() + READY_TIMEOUT_S
+        deadline = time.monotonic() + HANG_S
         while "listening on" not in self._process.stderr:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise LabError(f"tcpdump on {node} did not start: {self._process.stderr.strip()}")

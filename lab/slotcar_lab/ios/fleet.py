@@ -28,13 +28,13 @@ from slotcar_lab.ios.faults import Fault
 from slotcar_lab.ios.machine import Account, Machine, Pending, Received
 from slotcar_lab.ios.server import listen
 from slotcar_lab.ios.shell import run_unattended
+from slotcar_lab.patience import HANG_S
 
 LOOPBACK = "127.0.0.1"
 #: Below those that the kernel gives to connections: a router that is started again finds its port free.
 PORTS = range(20_000, 32_000)
 USER, PASSWORD = "slotcar", "not-a-secret"
 #: Nothing that a test waits for takes longer.
-TIMEOUT_S = 30.0
 _T = TypeVar("_T")
 
 
@@ -200,7 +200,7 @@ class Router:
         """Listen with another host key; sessions go on."""
         self._run(self._change_host_key())
 
-    def wait_for(self, holds: Callable[[Router], object], timeout_s: float = TIMEOUT_S) -> bool:
+    def wait_for(self, holds: Callable[[Router], object], timeout_s: float = HANG_S) -> bool:
         """Wait until something holds, looking again whenever the router changes; gives whether it came to hold."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -331,7 +331,7 @@ class Routers(Sequence[Router]):
             self.run(router.stop())
         self.run(self._drain())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(TIMEOUT_S)
+        self._thread.join(HANG_S)
         self._loop.close()
 
     async def _drain(self) -> None:
@@ -342,7 +342,7 @@ class Routers(Sequence[Router]):
         await asyncio.gather(*others, return_exceptions=True)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG_S)
 
     def call(self, action: Callable[[], _T]) -> _T:
         """Run something in the loop's thread, between two of its steps."""
@@ -357,4 +357,4 @@ class Routers(Sequence[Router]):
                 done.set_exception(error)
 
         self._loop.call_soon_threadsafe(step)
-        return done.result(TIMEOUT_S)
+        return done.result(HANG_S)

@@ -19,11 +19,11 @@ from lxml import etree  # type: ignore[import-untyped]
 from slotcar_lab.junos.machine import Machine
 from slotcar_lab.junos.rpc import END, Session
 from slotcar_lab.junos.tree import Element
+from slotcar_lab.patience import HANG_S
 
 LOOPBACK = "127.0.0.1"
 USER, PASSWORD = "slotcar", "not-a-secret"
 #: Nothing that a test waits for takes longer.
-TIMEOUT_S = 30.0
 #: A reply comes in pieces of so many bytes, as TCP and a router's own buffers cut it.
 PIECE_BYTES = 4096
 _T = TypeVar("_T")
@@ -84,7 +84,7 @@ class JunosRouter:
         self._call(self.machine.forget)
         self._run(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(TIMEOUT_S)
+        self._thread.join(HANG_S)
         self._loop.close()
         if self.faults:
             raise self.faults[0]
@@ -176,7 +176,7 @@ class JunosRouter:
         await asyncio.gather(*others, return_exceptions=True)
 
     def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG_S)
 
     def _call(self, action: Callable[[], _T]) -> _T:
         done: concurrent.futures.Future[_T] = concurrent.futures.Future()
@@ -188,7 +188,7 @@ class JunosRouter:
                 done.set_exception(error)
 
         self._loop.call_soon_threadsafe(step)
-        return done.result(TIMEOUT_S)
+        return done.result(HANG_S)
 
 
 class _Door(asyncssh.SSHServer):

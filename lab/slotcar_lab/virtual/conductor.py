@@ -10,10 +10,10 @@ from pathlib import Path
 
 from slotcar_lab.clocks import Clock
 from slotcar_lab.errors import LabError
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.virtual.idle import NEAR_S, NOBODY, Idle, Turn, give_turn, read_idle, read_turn
 
 #: A controller that is at work for longer, in seconds of this machine, hangs.
-PATIENCE_S = 900.0
 #: A guest whose clock stands still for so long, in seconds of this machine, hangs: held, it creeps.
 STILL_S = 120.0
 LOOK_S = 0.02
@@ -91,7 +91,7 @@ class Conductor:
             NotAtRest: it does not come to that. GuestHangs.
         """
         since = time.monotonic()
-        deadline = since + PATIENCE_S
+        deadline = since + HANG_S
         while True:
             self.beside()
             self._look_at_guest()
@@ -102,7 +102,7 @@ class Conductor:
                 if not self._gives_turn(idle):
                     return min((one.until for one in idle.values()), default=math.inf)
                 since = time.monotonic()
-                deadline = since + PATIENCE_S
+                deadline = since + HANG_S
             if time.monotonic() > deadline:
                 raise NotAtRest(f"it does not come to rest: {', '.join(map(str, notes.keys() - idle.keys()))}")
             time.sleep(LOOK_S)

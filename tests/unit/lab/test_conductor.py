@@ -122,7 +122,7 @@ def test_those_that_have_ended_hold_no_time(tmp_path: Path) -> None:
 
 
 def test_one_that_never_comes_to_rest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(conductor, "HANG_S", 0.0)
     with pytest.raises(NotAtRest, match=str(SECOND)):
         World(tmp_path, {FIRST: [until(130.0)], SECOND: [None]}).conductor.wait_until(110.0)
 
@@ -214,7 +214,7 @@ def test_a_controller_of_a_guest_counts_the_guests_seconds_and_tells_its_plays_n
 
 
 def test_a_controller_that_does_not_start_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controllers, "START_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(controllers, "HANG_S", 0.0)
     hanging = SimpleNamespace(environment=dict, serve=lambda port: ["sleep", "1000"])
     with pytest.raises(LabError, match="did not start"):
         controllers.start(tmp_path, tmp_path, by=cast(GuestTime, hanging))

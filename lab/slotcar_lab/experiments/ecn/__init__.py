@@ -16,6 +16,7 @@ from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.queues import Depth, Sampler
+from slotcar_lab.patience import HANG_S
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parents[1] / "agent" / "transactions.py"
@@ -26,7 +27,6 @@ KEEPING, FRESH_WORKERS, ANSWER_BYTES = 4, 2, 8_000
 #: A transaction above it waited for a timeout: the first one of a handshake is 1 s (RFC 6298 §2.1).
 SLOW_S = 1.0
 SETTLE_S, MEASURE_S, SMOKE_S = 3.0, 12.0, 4.0
-READY_S = 300.0
 #: After its time: what is counted by then is what was in time; then for the ends to say it.
 OVER_S, PATIENCE_S = 1.0, 60.0
 BEST_EFFORT = "51c3:"
@@ -158,7 +158,7 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     # The answers cross the congested links: they are asked for from behind them.
     spec = {"address": bench.lab.topology.address_of("source-b"), "port": 5301, "answer_bytes": ANSWER_BYTES}
     serving = _transactions(bench, "source-b", "serve", spec)
-    serving.wait_reported("ready", READY_S)
+    serving.wait_reported("ready", HANG_S)
     begin = bench.next_begin()
     clients = [_iperf3(bench, begin, *pair, measure_s) for pair in pairs]
     questions = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}

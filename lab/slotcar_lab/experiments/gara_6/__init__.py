@@ -20,6 +20,7 @@ from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.scale import Scale
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.requirements import Backend
 
 HERE = Path(__file__).parent
@@ -38,7 +39,6 @@ LOAD = 3
 CORES = "0.9"
 #: A guest under load takes its time to configure itself; TCP takes some to find its rate again.
 SETTLE_S = 8.0
-READY_S = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def measure(bench: Bench) -> Findings:
     )
     started = [receiving]
     try:
-        pid = json.loads(receiving.wait_reported("\n", READY_S).splitlines()[0])["pid"]
+        pid = json.loads(receiving.wait_reported("\n", HANG_S).splitlines()[0])["pid"]
         since = int(bench.clock.now()) + times.lead_s
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
@@ -90,7 +90,7 @@ def measure(bench: Bench) -> Findings:
         loading = ("load", str(LOAD), f"{since + times.load + offset_s:.6f}")
         for node, arguments in (("sender", sending), ("receiver", loading)):
             started.append(bench.lab.start_python(node, SCRIPT, *arguments))
-            started[-1].wait_reported("\n", READY_S)
+            started[-1].wait_reported("\n", HANG_S)
         bench.wait_until(since + times.congested - START_S)
         competing = bench.udp(COMPETING, since + times.end)
         bench.wait_until(since + times.end)

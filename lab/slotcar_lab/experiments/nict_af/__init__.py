@@ -15,6 +15,7 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
+from slotcar_lab.patience import HANG_S
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[3]
@@ -32,7 +33,6 @@ RTT_MS = 100
 HOPS_MS, SEGMENT_BYTES = 10, 1_448
 FIXED_SEGMENTS = COMMITTED_BPS * (RTT_MS + HOPS_MS) // 8_000 // SEGMENT_BYTES
 RUN_S, SETTLE_S, SMOKE_S = 14.0, 3.0, 8.0
-READY_S = 300.0
 #: After its time: for a run to end by itself, and at most.
 OVER_S, PATIENCE_S = 1.0, 60.0
 #: Of acknowledgements, at the sink: the round trip is what TCP and the window's rule see.
@@ -103,7 +103,7 @@ def measure(bench: Bench) -> Findings:
     serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}
     try:
-        serving.wait_reported("ready", READY_S)
+        serving.wait_reported("ready", HANG_S)
         bench.lab.check(SINK, [*DELAY, "root", "netem", "limit", "1000", "delay", f"{RTT_MS}ms"])
         for load in SMOKE_LOADS if bench.smoke else LOADS:
             for method in METHODS:
@@ -122,7 +122,7 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
     background = None
     with _window(bench.lab, FIXED_SEGMENTS if method == "fixed" else None):
         sender = bench.lab.popen(SOURCE, _python(bench.lab, "send", *arguments), stdin=True)
-        sender.wait_reported("ready", READY_S)
+        sender.wait_reported("ready", HANG_S)
         if load > 0:
             rate_bps = int(load * LINK_BPS * PAYLOAD_BYTES / LINE_BYTES)
             background = bench.udp_for(Udp("source-b", "sink-b", 6001, rate_bps, PAYLOAD_BYTES), duration_s + OVER_S)
