@@ -253,13 +253,17 @@ class Bench:
         until = self.clock.now() + within_s
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                if process.wait(LOOK_S):
-                    break
-                return
+                status = process.wait(LOOK_S)
+                if status == 0:
+                    return
+                how = f"ended with status {status}"
+                break
             if self.clock.now() >= until:
+                how = f"still runs {within_s:g} s after its time"
                 break
             self.clock.wait_until(self.clock.now() + 1.0)
-        raise LabError(f"{' '.join(process.argv)[:100]} did not end as it should: {process.stderr.strip()[-500:]}")
+        said = (process.stderr or process.stdout).strip()[-500:]
+        raise LabError(f"{' '.join(process.argv)} {how}: {said}")
 
     def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
         """Starts it now; it ends at `until`, seconds since the epoch."""

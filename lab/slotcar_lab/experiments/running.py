@@ -101,9 +101,16 @@ def run(
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
             for failed in ran.of(together)[:1]:
-                ran.failures[failed.name] = str(error)
-                say(f"{failed.name} could not be run: {error}")
+                ran.failures[failed.name] = why = str(_first(error))
+                say(f"{failed.name} could not be run: {why}")
     return ran.in_order(chosen)
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong first; the taking down may have failed for it, too."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def run_side_by_side(names: Sequence[str], guests: int, *, smoke: bool = False, part: Fraction = scale.REPORT) -> Ran:
