@@ -16,6 +16,7 @@ COMMANDS = {
     "schemas/openapi.json": ("slotcar", "schema", "openapi"),
     "docs/reference/slot-states.md": ("python", "tools/slot_state_table.py"),
     "docs/reference/events.md": ("python", "tools/event_table.py"),
+    "docs/reference/verbs.md": ("python", "tools/verb_table.py"),
     "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 

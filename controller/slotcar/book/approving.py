@@ -7,11 +7,12 @@ from typing import Any
 
 from slotcar.book.errors import ForbiddenTransition
 from slotcar.book.model import Condition, Entry, State
-from slotcar.book.operations import OnEntry, move, require_state
+from slotcar.book.operations import OnEntry, move, require_allowed
 from slotcar.book.recording import ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, firm_state, with_proposed_change
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import progress_after
+from slotcar_client.wire import verbs
 from slotcar_client.wire.events import ReservationChangeRejected
 
 
@@ -25,7 +26,7 @@ class Commit(OnEntry):
             UnknownHandle, StaleVersion; ForbiddenTransition: it is not held. EndpointNotAllowed: not any more.
         """
         entry = self.entry(transaction)
-        require_state(entry, State.HELD, State.COMMITTED)
+        require_allowed(verbs.Commit, entry, State.COMMITTED)
         transaction.terms.policy.endpoints.check(entry.reservation, entry.paths)
         return move(transaction, entry, firm_state(transaction, entry), self.actor, self.now, "")
 
@@ -48,9 +49,8 @@ class Approve(OnEntry):
         """
         entry = self.entry(transaction)
         requested_entry = with_proposed_change(entry)
-        if entry.proposed is None:
-            require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
-        elif requested_entry.reservation.end <= self.now:
+        require_allowed(verbs.Approve, entry, State.COMMITTED)
+        if entry.proposed is not None and requested_entry.reservation.end <= self.now:
             raise ForbiddenTransition(entry.handle, State.ENDED, State.COMMITTED)
         transaction.terms.policy.endpoints.check(requested_entry.reservation, requested_entry.paths)
         check_flows(transaction, [requested_entry], self.now, name_other=True)
@@ -86,8 +86,8 @@ class Reject(OnEntry):
             UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits.
         """
         entry = self.entry(transaction)
+        require_allowed(verbs.Reject, entry, State.REJECTED)
         if entry.proposed is None:
-            require_state(entry, State.AWAITING_APPROVAL, State.REJECTED)
             return move(transaction, entry, State.REJECTED, self.actor, self.now, self.reason)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, proposed=None)

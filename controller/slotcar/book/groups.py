@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from slotcar.admission.model import Demand, highest_bps
 from slotcar.book.approving import Approve, Reject
 from slotcar.book.batch import Key
 from slotcar.book.errors import ForbiddenTransition, StaleVersion
-from slotcar.book.model import GROUP_STATES, OCCUPYING, TRANSITIONS, AdmissionRequest, Entry, State
+from slotcar.book.model import GROUP_STATES, OCCUPYING, AdmissionRequest, Entry, State
 from slotcar.book.operations import Operation, move
 from slotcar.book.rights import firm_state
 from slotcar.book.rules.amounts import amount_of
 from slotcar.book.rules.gate import Gate, needs_approval
+from slotcar.book.rules.verb_rules import allows
 from slotcar.book.transaction import Transaction
 from slotcar.network.path.model import Path
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire import verbs
+from slotcar_client.wire.verbs import Verb
 
 
 def groups_that_wait(
@@ -63,11 +66,13 @@ class OnGroup(Operation[tuple[Entry, ...]]):
     """Something that is done to all live members of a group, or to none.
 
     Attributes:
+        verb: by whose rule it is allowed.
         group: its handle. actor, reason: for the audit log.
         expected_version: what the caller has seen, as `version_of` says it.
         needs_operator: an operator alone may do it.
     """
 
+    verb: ClassVar[type[Verb[Any]]]
     needs_operator: ClassVar[bool] = False
     group: str
     actor: str
@@ -85,7 +90,7 @@ class OnGroup(Operation[tuple[Entry, ...]]):
             raise StaleVersion(self.group, self.expected_version, version)
         state = state_of(members)
         concerned = [one for one in members if one.state in OCCUPYING and self.concerns(one)]
-        if not concerned or not self.allowed(state):
+        if not concerned or not self.allowed(state, concerned):
             raise ForbiddenTransition(self.group, state, self.wanted)
         self.each(transaction, concerned)
         return transaction.entries.members(self.group)
@@ -94,8 +99,10 @@ class OnGroup(Operation[tuple[Entry, ...]]):
     def wanted(self) -> State:
         raise NotImplementedError
 
-    def allowed(self, state: State) -> bool:
-        return self.wanted in TRANSITIONS[state]
+    def allowed(self, state: State, concerned: Sequence[Entry]) -> bool:
+        """`state`: the group's. `concerned`: the members to which it is done."""
+        changes_wait = state is State.COMMITTED and any(member.proposed is not None for member in concerned)
+        return allows(self.verb, state) or (changes_wait and allows(self.verb, state, change_waits=True))
 
     def concerns(self, member: Entry) -> bool:
         return True
@@ -106,6 +113,8 @@ class OnGroup(Operation[tuple[Entry, ...]]):
 
 @dataclass(frozen=True)
 class CancelGroup(OnGroup):
+    verb = verbs.GroupCancel
+
     @property
     def wanted(self) -> State:
         return State.CANCELLED
@@ -119,12 +128,11 @@ class CancelGroup(OnGroup):
 class CommitGroup(OnGroup):
     """A held group made firm; where one member is above the gate, all wait for approval."""
 
+    verb = verbs.GroupCommit
+
     @property
     def wanted(self) -> State:
         return State.COMMITTED
-
-    def allowed(self, state: State) -> bool:
-        return state is State.HELD
 
     def each(self, transaction: Transaction, members: Sequence[Entry]) -> None:
         waits = any(firm_state(transaction, one) is State.AWAITING_APPROVAL for one in members)
@@ -140,9 +148,6 @@ class OnWaitingGroup(OnGroup):
 
     needs_operator: ClassVar[bool] = True
 
-    def allowed(self, state: State) -> bool:
-        return state in (State.AWAITING_APPROVAL, State.COMMITTED)
-
     def concerns(self, member: Entry) -> bool:
         return member.state is State.AWAITING_APPROVAL or member.proposed is not None
 
@@ -150,6 +155,8 @@ class OnWaitingGroup(OnGroup):
 @dataclass(frozen=True)
 class ApproveGroup(OnWaitingGroup):
     """What waits of it comes into force."""
+
+    verb = verbs.GroupApprove
 
     @property
     def wanted(self) -> State:
@@ -163,6 +170,8 @@ class ApproveGroup(OnWaitingGroup):
 @dataclass(frozen=True)
 class RejectGroup(OnWaitingGroup):
     """What waits of it is turned away."""
+
+    verb = verbs.GroupReject
 
     @property
     def wanted(self) -> State:

@@ -17,7 +17,6 @@ from slotcar.book.batch import Needs, Remembered, flows_at, others_flows
 from slotcar.book.errors import ForbiddenTransition, IdempotencyConflict, LedgerUnavailable, NameTaken
 from slotcar.book.model import (
     OCCUPYING,
-    TRANSITIONS,
     AdmissionRequest,
     Condition,
     Entry,
@@ -30,11 +29,14 @@ from slotcar.book.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.gate import needs_approval
+from slotcar.book.rules.verb_rules import allows
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire import verbs
 from slotcar_client.wire.events import ReservationBound, ReservationChangeProposed, ReservationExtended
+from slotcar_client.wire.verbs import Verb
 
 T = TypeVar("T")
 #: Crockford's letters: none that are taken for another when somebody reads a handle aloud at night.
@@ -185,8 +187,7 @@ class Admit(Operation[Entry | Refused]):
             _make_way(transaction, request.reservation.key, self.now)
         else:
             old = transaction.entries.get(request.replaces, request.expected_version)
-            if old.state not in TRANSITIONS[old.state]:
-                raise ForbiddenTransition(old.handle, old.state, State.COMMITTED)
+            require_allowed(verbs.Modify, old, State.COMMITTED)
         return old
 
     def check_rules(self, transaction: Transaction, old: Entry | None) -> None:
@@ -329,7 +330,7 @@ class ExtendHold(OnEntry):
 
     def run(self, transaction: Transaction) -> Entry:
         entry = self.entry(transaction)
-        require_state(entry, State.HELD, State.HELD)
+        require_allowed(verbs.Extend, entry, State.HELD)
         policy = transaction.terms.policy
         policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
         policy.endpoints.check(entry.reservation, entry.paths)
@@ -353,6 +354,7 @@ class Rebind(OnEntry):
 
     def run(self, transaction: Transaction) -> Entry:
         entry = self.entry(transaction)
+        require_allowed(verbs.Bind, entry, entry.state)
         form: dict[str, Any] = {"reservation": self.reservation}
         if entry.proposed is not None and self.proposed is not None:
             form["proposed"] = replace(entry.proposed, reservation=self.proposed)
@@ -412,10 +414,10 @@ def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: dat
     return changed
 
 
-def require_state(entry: Entry, needed: State, wanted: State) -> None:
+def require_allowed(verb: type[Verb[Any]], entry: Entry, wanted: State) -> None:
     """
     Raises:
-        ForbiddenTransition: the entry is in another state.
+        ForbiddenTransition: the verb may not be done to the entry as it stands.
     """
-    if entry.state is not needed:
+    if not allows(verb, entry.state, change_waits=entry.proposed is not None):
         raise ForbiddenTransition(entry.handle, entry.state, wanted)

@@ -21,9 +21,11 @@ from slotcar.book.errors import ProgressRefused
 from slotcar.book.model import Entry, ProgressReport, State
 from slotcar.book.operations import OnEntry, move
 from slotcar.book.recording import by_whom, record
+from slotcar.book.rules.verb_rules import allows
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
+from slotcar_client.wire import verbs
 from slotcar_client.wire.events import ReservationBehind, ReservationEnded, ReservationProgress
 
 
@@ -60,7 +62,7 @@ class Report(OnEntry):
         if need is None:
             words = f"{name} has a fixed rate, and no volume of which a part remains: change its rate or its end"
             raise ProgressRefused(words)
-        if entry.state is not State.COMMITTED:
+        if not allows(verbs.Progress, entry.state, change_waits=entry.proposed is not None):
             raise ProgressRefused(f"{name} is {entry.state.value}: only of a committed transfer does something remain")
         if next_second(self.now) >= need.by:
             raise ProgressRefused(f"the deadline of {name}, {iso(need.by)}, is past: nothing can be changed any more")

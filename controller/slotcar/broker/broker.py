@@ -13,6 +13,7 @@ from slotcar.book.model import Entry, State
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_reason
 from slotcar.book.rules.roles import Caller
+from slotcar.book.rules.verb_rules import allows
 from slotcar.broker.files import ReservationFiles
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.routing import RoutedReservation
@@ -20,6 +21,7 @@ from slotcar.planning.source import members_of_groups
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.reservation import require_valid
 from slotcar.wiring import held_routers_for
+from slotcar_client.wire import verbs
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Broker(ReservationFiles):
             NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
         """
         entry = self._changeable(which, caller, alone=True)
-        if entry.state is not State.HELD:
+        if not allows(verbs.Extend, entry.state):
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
         return self.ledger.extend_hold(
             entry.handle, now + by, now, actor=caller.name, expected_version=expected_version

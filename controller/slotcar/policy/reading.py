@@ -65,6 +65,17 @@ def schema() -> Schema:
 
 
 @cache
+def rights() -> Mapping[str, str]:
+    """By verb, the right that it needs, as the schema has it."""
+    text = (SHIPPED / "slotcar.cedarschema").read_text(encoding="utf-8")
+    return {
+        verb.strip(' "'): right
+        for verbs, right in re.findall(r"^action ([^;]*?)\s+in \[(\w+)\]", text, re.MULTILINE)
+        for verb in " ".join(verbs.split()).split(", ")
+    }
+
+
+@cache
 def shipped_sources() -> tuple[Source, ...]:
     """The policies that ship, a file for each family of rules."""
     return tuple(Source(path.name, path.read_text(encoding="utf-8")) for path in sorted(SHIPPED.glob("*.cedar")))

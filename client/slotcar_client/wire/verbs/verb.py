@@ -48,6 +48,27 @@ class VerbField:
     sent_as: str
 
 
+class _Fields:
+    """The fields of a verb, read once, when somebody asks: most of what imports verbs does not."""
+
+    def __get__(self, verb: Verb[Any] | None, kind: type[Verb[Any]]) -> tuple[VerbField, ...]:
+        if "_read_fields" not in vars(kind):
+            hints = get_type_hints(kind, include_extras=True).items()
+            kind._read_fields = tuple(
+                _field(kind, name, hint) for name, hint in hints if get_origin(hint) is not ClassVar
+            )
+        return kind._read_fields
+
+
+def _field(verb: type[Verb[Any]], name: str, hint: Any) -> VerbField:
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    usual = Place.ADDRESS if f"{{{name}}}" in verb.address else Place.QUERY if verb.method == "GET" else Place.BODY
+    place = next((note for note in notes if isinstance(note, Place)), usual)
+    sent_as = next((note.name for note in notes if isinstance(note, Named)), name)
+    rest = tuple(note for note in notes if not isinstance(note, Place | Named))
+    return VerbField(name, place, Annotated[(kind, *rest)] if rest else kind, sent_as)
+
+
 class Verb(Generic[T]):
     """Attributes:
     operation: its name. family: the module that it stands in.
@@ -68,7 +89,8 @@ class Verb(Generic[T]):
     repeatable: ClassVar[bool]
     body: ClassVar[Form]
     answer: ClassVar[Any]
-    fields: ClassVar[tuple[VerbField, ...]]
+    fields: ClassVar[_Fields] = _Fields()
+    _read_fields: ClassVar[tuple[VerbField, ...]]
 
     def __init_subclass__(
         cls, *, to: str, summary: str, errors: tuple[int, ...] = (), created: bool = False, location: str = "",
@@ -81,14 +103,3 @@ class Verb(Generic[T]):
         cls.summary, cls.errors, cls.created, cls.location = summary, errors, created, location
         cls.repeatable, cls.body = repeatable, body or Form(f"{cls.__name__}In")
         (cls.answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
-        hints = get_type_hints(cls, include_extras=True).items()
-        cls.fields = tuple(cls._field(name, hint) for name, hint in hints if get_origin(hint) is not ClassVar)
-
-    @classmethod
-    def _field(cls, name: str, hint: Any) -> VerbField:
-        kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        usual = Place.ADDRESS if f"{{{name}}}" in cls.address else Place.QUERY if cls.method == "GET" else Place.BODY
-        place = next((note for note in notes if isinstance(note, Place)), usual)
-        sent_as = next((note.name for note in notes if isinstance(note, Named)), name)
-        rest = tuple(note for note in notes if not isinstance(note, Place | Named))
-        return VerbField(name, place, Annotated[(kind, *rest)] if rest else kind, sent_as)
