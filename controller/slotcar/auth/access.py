@@ -23,4 +23,4 @@ def require_change(caller: Caller, entry: Entry) -> None:
         NotAllowed: an auditor. UnknownHandle: a requester, on another owner's reservation.
     """
     require_see(caller, entry)
-    require_may_change(caller)
+    require_may_change(caller, entry.reservation.owner)

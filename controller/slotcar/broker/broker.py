@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
-from slotcar.book.groups import OnGroup
+from slotcar.book.groups import ApproveGroup, OnGroup, RejectGroup
 from slotcar.book.model import Entry, State
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_reason
@@ -22,6 +22,8 @@ from slotcar.recovery.held_routers import HeldRouters
 from slotcar.reservation import require_valid
 from slotcar.wiring import held_routers_for
 from slotcar_client.wire import verbs
+
+_VERB_OF: Mapping[type[OnGroup], str] = {ApproveGroup: "group_approve", RejectGroup: "group_reject"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Broker(ReservationFiles):
             CannotExpress, RefusedByPolicy: see `create`.
         """
         roles.require_operator(caller, "approve a reservation", "approve")
-        entry = self._changeable(which, caller, alone=True)
+        entry = self._alone(self.status(which, caller))
         change = entry.proposed
         routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
         return self.ledger.approve(
@@ -87,7 +89,7 @@ class Broker(ReservationFiles):
         """
         roles.require_operator(caller, "reject a reservation", "reject")
         require_reason(reason)
-        handle = self._changeable(which, caller, alone=True).handle
+        handle = self._alone(self.status(which, caller)).handle
         return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
 
     def extend(
@@ -146,9 +148,9 @@ class Broker(ReservationFiles):
             reason is not one line.
         """
         if change.needs_operator:
-            roles.require_operator(caller, "approve or reject a group")
+            roles.require_operator(caller, "approve or reject a group", _VERB_OF[change])
         members = self.group(which, caller)
-        for one in members:
+        for one in members if not change.needs_operator else ():
             access.require_change(caller, one)
         require_reason(reason)
         group = members[0].group or ""

@@ -161,7 +161,15 @@ class Requests(Queries):
         change with it."""
         entry = self.status(which, caller)
         access.require_change(caller, entry)
-        if alone and entry.group is not None:
+        return self._alone(entry) if alone else entry
+
+    @staticmethod
+    def _alone(entry: Entry) -> Entry:
+        """
+        Raises:
+            NotPossible: it is a member of a group, which is decided whole.
+        """
+        if entry.group is not None:
             raise NotPossible(f"{entry.handle} is a member of the group {entry.group}: change the whole group instead")
         return entry
 

@@ -19,6 +19,7 @@ from slotcar.cli import (
     hosts,
     offers,
     planning,
+    policies,
     reserving,
     starting,
     viewing,
@@ -100,6 +101,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, holding, hosts,
-    webhooks, contexts, database, admin,
+    policies, webhooks, contexts, database, admin,
 ):  # fmt: skip
     module.register(app)

@@ -16,12 +16,13 @@ def may_change(caller: Caller) -> bool:
     return verdict_on(caller, "change", owner_of(caller)).allowed
 
 
-def require_may_change(caller: Caller) -> None:
+def require_may_change(caller: Caller, owner: str | None = None) -> None:
     """
     Raises:
-        NotAllowed: it may change nothing.
+        NotAllowed: it may change nothing of that owner's; of its own, where none is named.
     """
-    require(caller, "change", "change anything", owner_of(caller))
+    whose = owner_of(caller) if owner is None else owner
+    require(caller, "change", f"change reservations of owner {whose}", whose)
 
 
 def owner_for(caller: Caller, stated: str | None) -> str:
@@ -31,7 +32,7 @@ def owner_for(caller: Caller, stated: str | None) -> str:
         NotAllowed: the caller may not reserve for that owner.
     """
     owner = stated if stated is not None else owner_of(caller)
-    require(caller, "change", f"reserve for owner {owner}", owner)
+    require(caller, "create", f"reserve for owner {owner}", owner)
     return owner
 
 

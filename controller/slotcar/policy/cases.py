@@ -1,0 +1,89 @@
+"""Cases that policies are tried with: who asks which verb, and what should come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slotcar.base.located_yaml import Document
+from slotcar.base.problems import InvalidInput, Problem
+from slotcar.policy.asking import owner_of, verdict_on
+from slotcar.policy.caller import Role
+from slotcar.policy.site import Site
+
+_NEEDED, _KEYS = {"who", "role", "verb", "expect"}, ("who", "role", "owner", "verb", "of", "expect")
+PERMIT, FORBID = "permit", "forbid"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCase:
+    """One case, with its line. `of`: whose reservation the verb is about; None for the controller."""
+
+    line: int
+    who: str
+    role: Role
+    verb: str
+    expect: str
+    owner: str | None = None
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutcome:
+    """What came of a case: whether it was permitted, and by which policy, or why not."""
+
+    case: PolicyCase
+    permitted: bool
+    reason: str
+
+    @property
+    def is_as_expected(self) -> bool:
+        return self.permitted == (self.case.expect == PERMIT)
+
+
+def outcome_of(case: PolicyCase, site: Site) -> CaseOutcome:
+    """Asks the policies of the site."""
+    caller = site.caller(case.who, case.role, case.owner)
+    verdict = verdict_on(caller, case.verb, case.of)
+    if verdict.allowed:
+        return CaseOutcome(case, True, ", ".join(rule.name for rule in verdict.by))
+    words = {
+        "who": case.who,
+        "what": case.verb,
+        "role": case.role.value,
+        "owner": owner_of(caller),
+        "of": case.of or "",
+    }
+    return CaseOutcome(case, False, verdict.sentence(words))
+
+
+def cases_of(document: Document) -> tuple[PolicyCase, ...]:
+    """
+    Raises:
+        InvalidInput: with everything that is wrong, by line.
+    """
+    problems = list(document.problems)
+    if not isinstance(document.data, list):
+        raise InvalidInput([*problems, Problem(document.file, 1, "", "is no list of cases")])
+    cases = []
+    for number, one in enumerate(document.data):
+        line = document.line(f"[{number}]")
+        wrong = _wrong_with(one)
+        if wrong:
+            problems.append(Problem(document.file, line, f"[{number}]", wrong, "", f"keys are {', '.join(_KEYS)}"))
+        else:
+            cases.append(PolicyCase(line, **{**one, "role": Role(one["role"])}))
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(cases)
+
+
+def _wrong_with(case: Any) -> str:
+    if not isinstance(case, Mapping) or not set(case) >= _NEEDED or set(case) - set(_KEYS):
+        return f"is no case with {', '.join(sorted(_NEEDED))}"
+    if not all(isinstance(value, str) for value in case.values()):
+        return "has what is no text"
+    if case["role"] not in set(Role):
+        return f"has no role of {', '.join(Role)}"
+    return "" if case["expect"] in (PERMIT, FORBID) else f"expects neither {PERMIT} nor {FORBID}"

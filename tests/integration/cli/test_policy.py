@@ -1,0 +1,61 @@
+"""`slotcar policy test` says of each case what the policies of an inventory answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from slotcar.cli.app import app
+
+CASES = """
+- {who: ann, role: requester, owner: noc, verb: approve, expect: permit}
+- {who: cms, role: requester, verb: cancel, of: atlas, expect: forbid}
+"""
+DUTY = '@id("duty") permit (principal in Group::"duty", action == Action::"approve", resource);'
+
+
+@pytest.fixture
+def inventory(tmp_path: Path) -> Path:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "site.yml").write_text("groups: {duty: [ann]}\n")
+    (folder / "duty.cedar").write_text(DUTY)
+    (tmp_path / "cases.yml").write_text(CASES)
+    return tmp_path
+
+
+def test_cases_are_answered_with_the_policy_or_the_reason(inventory: Path) -> None:
+    arguments = ["policy", "test", str(inventory / "cases.yml"), "--format", "json", "--inventory"]
+    done = CliRunner().invoke(app, [*arguments, str(inventory)])
+    assert done.exit_code == 0, done.output
+    first, second = json.loads(done.stdout)
+    assert (first["answer"], first["reason"], first["line"]) == ("permit", "duty", 2)
+    assert (second["answer"], second["as_expected"]) == ("forbid", True)
+    assert second["reason"] == "cms reserves for owner cms only, not for atlas; leave owner out"
+
+
+def test_a_case_that_is_otherwise_ends_with_an_error(inventory: Path) -> None:
+    (inventory / "policies" / "site.yml").unlink()
+    done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
+    assert done.exit_code == 1
+    assert "NO" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "is no list of cases"),
+        ("- {who: a, role: x, verb: hold, expect: permit}", "has no role of"),
+        ("- {who: a, role: operator, verb: hold, expect: maybe}", "expects neither permit nor forbid"),
+        ("- {who: 5, role: operator, verb: hold, expect: permit}", "has what is no text"),
+        ("- {who: a, verb: hold, expect: permit}", "is no case with"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_cases_is_named(inventory: Path, text: str, words: str) -> None:
+    (inventory / "cases.yml").write_text(text)
+    done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
+    assert done.exit_code != 0
+    assert words in str(done.exception)
