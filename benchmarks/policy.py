@@ -1,0 +1,97 @@
+"""How long policies take: whether a reservation may take its place, with more and more policies of a site, and a right that
+is kept. The peer is cedarpy as its manual begins: policies, entities and schema as texts with each request."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from cedarpy import is_authorized
+
+from benchmarks.common import Figure, Pace, Say, pace
+from slotcar.base.timebase import Window
+from slotcar.policy.asking import verdict_on
+from slotcar.policy.caller import Caller, Role
+from slotcar.policy.policies import Policies
+from slotcar.policy.reading import schema
+from slotcar.policy.reserving import Total, WantedReservation, largest_bps, question_of
+from slotcar.policy.site import Community, Site
+from slotcar.policy.statements import Source
+
+PEER = "cedarpy from texts"
+SIZES = (10, 100, 1_000)
+TIMES, QUICK_TIMES, PEER_TIMES = 5_000, 500, 100
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+#: One policy for each of many links: none of them is crossed, as most of a site's concern others.
+POLICY = """
+@id("link-{number}")
+forbid (principal in Community::"hep", action == Action::"reserve", resource in Link::"router-{number}:eth0")
+when {{ context.rate_bps > {number} && context.hours.containsAny([8, 9, 10]) && context.totals.owner.peak_bps > 1000000 }};
+"""
+LIMIT = """
+@id("limit")
+permit (principal, action == Action::"reserve", resource)
+when { context.rate_bps <= 20000000 && context.totals has community && context.totals.community.peak_bps <= 40000000 };
+"""
+
+
+def site_with(policies: int) -> Site:
+    """A site with so many policies of its own, and one that limits a community."""
+    text = LIMIT + "".join(POLICY.format(number=number) for number in range(policies - 1))
+    return Site(Policies([Source("reserving.cedar", text)]), communities={"hep": Community(frozenset({"cms"}))})
+
+
+def wanted(rate_bps: int) -> WantedReservation:
+    hops = [("Link", f"core-{number}:eth1") for number in range(8)]
+    total = Total(5, rate_bps + 10_000_000, 10**12)
+    return WantedReservation(
+        "cms", "run", [("Service", "ip-premium"), ("Kind", "flow"), *hops], rate_bps, 3_600 * rate_bps,
+        (Window(NOW + timedelta(hours=1), NOW + timedelta(hours=2)),), {"community": "hep"},
+        is_change=False, is_hold=False, totals={"owner": total, "community": total},
+    )  # fmt: skip
+
+
+def measure(quick: bool, say: Say) -> Iterator[Figure]:
+    """A decision, and what a refusal costs with its reasons and the largest rate, by the number of policies."""
+    times = QUICK_TIMES if quick else TIMES
+    for size in SIZES:
+        say(f"{size} policies")
+        site = site_with(size)
+        caller = site.caller("cms-transfer", Role.REQUESTER, "cms")
+        allowed, refused = wanted(10_000_000), wanted(90_000_000)
+
+        def decide(site: Site = site, caller: Caller = caller, asked_for: WantedReservation = allowed) -> None:
+            assert site.policies.decide(question_of(caller, asked_for, site, NOW)).allowed
+
+        def refuse(site: Site = site, caller: Caller = caller, asked_for: WantedReservation = refused) -> None:
+            assert largest_bps(site.policies, caller, asked_for, site, NOW) == 20_000_000
+
+        decided, peers = _timed(decide, times), _timed(_peer(site, caller, allowed), PEER_TIMES)
+        for name in ("p50_us", "p99_us"):
+            ours, theirs = getattr(decided, name), getattr(peers, name)
+            yield Figure(f"a decision, {size} policies, {name[:3]}", ours, "us", PEER, theirs, lower_is_better=True)
+        worst = _timed(refuse, max(times // 100, 5))
+        yield Figure(f"the largest rate of a refusal, {size} policies, p50", worst.p50_us, "us", lower_is_better=True)
+    site = site_with(SIZES[1])
+    caller = site.caller("cms-transfer", Role.REQUESTER, "cms")
+    kept = _timed(lambda: verdict_on(caller, "cancel", "cms"), times)
+    yield Figure("a right that is kept, p99", kept.p99_us, "us", lower_is_better=True)
+
+
+def _peer(site: Site, caller: Caller, asked_for: WantedReservation) -> Callable[[], object]:
+    question = question_of(caller, asked_for, site, NOW)
+    policies = "".join(source.text for source in site.policies.sources)
+    entities, known = json.dumps(question.entities), str(schema())
+    return lambda: is_authorized(question.request, policies, entities, known)
+
+
+def _timed(work: Callable[[], object], times: int) -> Pace:
+    work()  # what is prepared once is no part of it
+    latencies = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        work()
+        latencies.append(time.perf_counter() - begun)
+    return pace(latencies)
