@@ -42,14 +42,14 @@ def test_who_is_on_duty_approves_and_does_nothing_else(serve: Serve, inventory: 
         return httpx.Client(base_url=client.base_url, timeout=PATIENCE_S, headers={"Authorization": f"Bearer {token}"})
 
     with as_("cms", "hep") as cms, as_("ann", "noc") as ann:
-        made = cms.post("/v1/reservations", json=body("big", owner="hep", rate="9 Mbit/s"))
-        assert (made.status_code, made.json()["state"]) == (201, "awaiting-approval"), made.text
-        version = {"If-Match": f'"{made.json()["version"]}"'}
-        refusal = problem(cms.post(at(made.json(), "approve"), headers=version), 403, "not-allowed")
+        reserved = cms.post("/v1/reservations", json=body("big", owner="hep", rate="9 Mbit/s"))
+        assert (reserved.status_code, reserved.json()["state"]) == (201, "awaiting-approval"), reserved.text
+        version = {"If-Match": f'"{reserved.json()["version"]}"'}
+        refusal = problem(cms.post(at(reserved.json(), "approve"), headers=version), 403, "not-allowed")
         assert 'the nearest is duty-approves (duty.cedar), but not: principal in Group::"duty"' in refusal["detail"]
-        problem(ann.post(at(made.json(), "reject"), headers=version, json={"reason": ""}), 403, "not-allowed")
-        problem(ann.post(at(made.json(), "cancel"), headers=version, json={"reason": ""}), 403, "not-allowed")
-        approved = ann.post(at(made.json(), "approve"), headers=version)
+        problem(ann.post(at(reserved.json(), "reject"), headers=version, json={"reason": ""}), 403, "not-allowed")
+        problem(ann.post(at(reserved.json(), "cancel"), headers=version, json={"reason": ""}), 403, "not-allowed")
+        approved = ann.post(at(reserved.json(), "approve"), headers=version)
         assert approved.json()["state"] == "committed", approved.text
 
         refusal = problem(
