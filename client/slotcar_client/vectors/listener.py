@@ -22,7 +22,7 @@ class Listener:
     """
 
     def __init__(self, vector: Vector, at: sockets.Address, *, mtu_bytes: int = MTU_BYTES) -> None:
-        ours = sockets.available()
+        ours = sockets.available(transports(vector))
         choose(vector, ours, ours)
         self.vector = vector
         self._mtu_bytes = mtu_bytes

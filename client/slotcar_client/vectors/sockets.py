@@ -34,10 +34,10 @@ def unbound(transport: Transport) -> socket.socket:
     return socket.socket(socket.AF_INET, socket.SOCK_STREAM, number)
 
 
-def available() -> frozenset[Transport]:
-    """The transports that this host's kernel has."""
+def available(candidates: Iterable[Transport] = tuple(Transport)) -> frozenset[Transport]:
+    """Those of the transports that this host's kernel has. It may load a module to find out, which takes its time."""
     transports_here = set()
-    for transport in Transport:
+    for transport in candidates:
         with suppress(OSError):
             unbound(transport).close()
             transports_here.add(transport)
@@ -103,12 +103,14 @@ def reached(
     Raises:
         NotPossible: none; says why for each.
     """
-    ours = available()
-    choose(vector, ours, ours if theirs is None else theirs)
+    those = None if theirs is None else frozenset(theirs)
+    ours = available(one for one in transports(vector) if those is None or one in those)
+    choose(vector, ours, ours if those is None else those)
     reasons = []
     for transport in transports(vector):
-        if transport not in ours or (theirs is not None and transport not in theirs):
-            reasons.append(f"{transport.value}: {'this' if transport not in ours else 'the other'} host has it not")
+        if transport not in ours:
+            other = those is not None and transport not in those
+            reasons.append(f"{transport.value}: {'the other' if other else 'this'} host has it not")
             continue
         opened = unbound(transport)
         try:
