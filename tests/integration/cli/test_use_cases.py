@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps
@@ -39,3 +40,15 @@ def test_every_site_of_earth_observation_is_an_end_system(cli: Cli, monkeypatch:
     monkeypatch.setenv("SLOTCAR_INVENTORY", str(ROOT / "inventories" / "datagrid"))
     names = {one["name"] for one in json.loads(cli("endpoints", "--format", "json").out)["hosts"]}
     assert names >= {"frascati-se", "knmi-se", "ipsl-se", "lyon-se", "kiruna", "matera", "dlr-se"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_picture_has_every_reservation(name: str) -> None:
+    """`python tools/use_case_pictures.py` draws them again."""
+    folder = ROOT / "examples" / name
+    file = yaml.safe_load((folder / "reservations.yml").read_text())
+    drawn = (folder / "rates.svg").read_text()
+    ends = [(file["defaults"] | one)["source"] for one in file["reservations"]]
+    titles = [f"<!-- {one['name']}: {source} to " for one, source in zip(file["reservations"], ends, strict=True)]
+    assert [title for title in titles if title not in drawn] == []
+    assert "](rates.svg)" in (folder / "README.md").read_text()
