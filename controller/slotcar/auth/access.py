@@ -17,10 +17,11 @@ def require_see(caller: Caller, entry: Entry) -> None:
         raise UnknownHandle(entry.handle)
 
 
-def require_change(caller: Caller, entry: Entry) -> None:
-    """
+def require_change(caller: Caller, entry: Entry, verb: str = "change") -> None:
+    """`verb`: by which it would be changed.
+
     Raises:
         NotAllowed: an auditor. UnknownHandle: a requester, on another owner's reservation.
     """
     require_see(caller, entry)
-    require_may_change(caller, entry.reservation.owner)
+    require_may_change(caller, entry.reservation.owner, verb)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
-from slotcar.book.groups import ApproveGroup, OnGroup, RejectGroup
+from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup, RejectGroup
 from slotcar.book.model import Entry, State
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_reason
@@ -23,7 +23,12 @@ from slotcar.reservation import require_valid
 from slotcar.wiring import held_routers_for
 from slotcar_client.wire import verbs
 
-_VERB_OF: Mapping[type[OnGroup], str] = {ApproveGroup: "group_approve", RejectGroup: "group_reject"}
+_VERB_OF: Mapping[type[OnGroup], str] = {
+    ApproveGroup: "group_approve",
+    RejectGroup: "group_reject",
+    CancelGroup: "group_cancel",
+    CommitGroup: "group_commit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Broker(ReservationFiles):
         Raises:
             ForbiddenTransition: it is not held.
         """
-        entry = self._changeable(which, caller, alone=True)
+        entry = self._changeable(which, caller, "commit", alone=True)
         return self.ledger.commit(entry.handle, now, actor=caller.name, expected_version=expected_version)
 
     def cancel(
@@ -54,7 +59,7 @@ class Broker(ReservationFiles):
         Raises:
             InvalidInput: the reason is not one line.
         """
-        entry = self._changeable(which, caller, alone=True)
+        entry = self._changeable(which, caller, "cancel", alone=True)
         require_reason(reason)
         return self.ledger.transition(
             entry.handle, State.CANCELLED, now, actor=caller.name, expected_version=expected_version, reason=reason
@@ -100,7 +105,7 @@ class Broker(ReservationFiles):
         Raises:
             NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
         """
-        entry = self._changeable(which, caller, alone=True)
+        entry = self._changeable(which, caller, "extend", alone=True)
         if not allows(verbs.Extend, entry.state):
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
         return self.ledger.extend_hold(
@@ -151,7 +156,7 @@ class Broker(ReservationFiles):
             roles.require_operator(caller, "approve or reject a group", _VERB_OF[change])
         members = self.group(which, caller)
         for one in members if not change.needs_operator else ():
-            access.require_change(caller, one)
+            access.require_change(caller, one, _VERB_OF[change])
         require_reason(reason)
         group = members[0].group or ""
         return self.ledger.on_group(change(now, group, caller.name, reason, expected_version))

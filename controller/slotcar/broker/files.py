@@ -108,7 +108,7 @@ class ReservationFiles(Requests):
             if entry is None:
                 raise UnknownHandle(handle)
             access.require_see(caller, entry)
-            access.require_change(caller, entry)
+            access.require_change(caller, entry, "apply")
             if entry.reservation.key != step.key:
                 raise StalePlan(f"{handle} is not {'/'.join(step.key)}: make the plan again")
         return entries

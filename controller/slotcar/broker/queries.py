@@ -269,7 +269,7 @@ class Queries:
             NotAllowed: a requester asks for another owner's.
         """
         whose = owner if owner is not None else caller.owner or caller.name
-        roles.require_own(caller, whose, "the limits")
+        roles.require_own(caller, whose, "the limits", "limits")
         return limits_document(self.settings, self.ledger.terms.policy, whose, self.ledger.usage(whose, now))
 
     def configurations(

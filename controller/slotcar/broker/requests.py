@@ -92,7 +92,7 @@ class Requests(Queries):
             RefusedByAdmission: no room. CannotExpress, RefusedByPolicy: see `create`. StaleVersion: it is not at
             `expected_version`. NotPossible: see `modified`.
         """
-        entry = self._changeable(which, caller, alone=True)
+        entry = self._changeable(which, caller, "modify", alone=True)
         reservation = modified(entry.reservation, change, now)
         return self._admit(
             reservation,
@@ -117,7 +117,7 @@ class Requests(Queries):
         Raises:
             ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
         """
-        entry = self._changeable(which, caller)
+        entry = self._changeable(which, caller, "progress")
         return self.ledger.report(
             entry.handle, remaining_bytes, now, actor=caller.name, expected_version=expected_version
         )
@@ -140,7 +140,7 @@ class Requests(Queries):
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
-        entry = self._changeable(which, caller)
+        entry = self._changeable(which, caller, "bind")
         if entry.reservation.claim is not None:
             raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
         change = entry.proposed
@@ -156,11 +156,11 @@ class Requests(Queries):
             names_others=roles.may_see_all(caller),
         )
 
-    def _changeable(self, which: str, caller: Caller, *, alone: bool = False) -> Entry:
+    def _changeable(self, which: str, caller: Caller, verb: str, *, alone: bool = False) -> Entry:
         """The entry, where the caller may change it. `alone`: a member of a group is refused, because the others would not
         change with it."""
         entry = self.status(which, caller)
-        access.require_change(caller, entry)
+        access.require_change(caller, entry, verb)
         return self._alone(entry) if alone else entry
 
     @staticmethod

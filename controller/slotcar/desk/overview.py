@@ -239,7 +239,7 @@ class Overview:
             InvalidInput: the window has more months than one may ask for. NotAllowed: a requester asks for another's.
         """
         if owner is not None:
-            roles.require_own(caller, owner, "the use")
+            roles.require_own(caller, owner, "the use", "usage")
         if not roles.may_overview(caller):
             owner = roles.only_owner(caller)
         months = months_of(window)

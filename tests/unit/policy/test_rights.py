@@ -1,5 +1,5 @@
-"""The table of rights of docs/security.md is what the policies that ship say, verb by verb; that the API keeps to it is held
-by tests/integration/api/test_access.py."""
+"""The table of rights of docs/security.md is what the policies that ship say, verb by verb; that the API keeps to it is
+held by tests/integration/api/test_access.py."""
 
 from __future__ import annotations
 

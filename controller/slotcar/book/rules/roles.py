@@ -16,13 +16,14 @@ def may_change(caller: Caller) -> bool:
     return verdict_on(caller, "change", owner_of(caller)).allowed
 
 
-def require_may_change(caller: Caller, owner: str | None = None) -> None:
-    """
+def require_may_change(caller: Caller, owner: str | None = None, verb: str = "change") -> None:
+    """`verb`: by which it would be changed.
+
     Raises:
         NotAllowed: it may change nothing of that owner's; of its own, where none is named.
     """
     whose = owner_of(caller) if owner is None else owner
-    require(caller, "change", f"change reservations of owner {whose}", whose)
+    require(caller, verb, f"change reservations of owner {whose}", whose)
 
 
 def owner_for(caller: Caller, stated: str | None) -> str:
@@ -60,12 +61,12 @@ def only_owner(caller: Caller) -> str | None:
     return None if may_overview(caller) else caller.owner or NOBODY
 
 
-def require_own(caller: Caller, owner: str, what: str) -> None:
+def require_own(caller: Caller, owner: str, what: str, verb: str = "see") -> None:
     """
     Raises:
         NotAllowed: the caller may not see what is that owner's.
     """
-    require(caller, "see", what, owner)
+    require(caller, verb, what, owner)
 
 
 def is_operator(caller: Caller) -> bool:

@@ -18,6 +18,10 @@ DUTY = """
 @id("duty-approves")
 permit (principal in Group::"duty", action in [Action::"approve", Action::"see"], resource);
 
+@id("holds-are-kept")
+@refusal("let the hold run out")
+forbid (principal, action == Action::"cancel", resource);
+
 @id("no-bulk")
 @refusal("{who} may not have more than 20 Mbit/s")
 forbid (principal, action == Action::"reserve", resource) when { context.rate_bps > 20000000 };
@@ -58,3 +62,4 @@ def test_who_is_on_duty_approves_and_does_nothing_else(serve: Serve, inventory: 
         assert refusal["detail"] == "cms may not have more than 20 Mbit/s; they allow up to 20 Mbit/s in its place"
         file = {"version": 1, "reservations": [body("huge", owner="hep", rate="21 Mbit/s")]}
         problem(cms.post("/v1/plans", json=file), 403, "not-permitted")
+        problem(cms.post(at(reserved.json(), "cancel"), json={"reason": ""}), 403, "not-allowed")
