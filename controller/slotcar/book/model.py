@@ -289,6 +289,7 @@ class AdmissionRequest:
         alternatives: other ways, in the order in which they are tried. moves: others may move to make room.
         waits_with_group: another member of its group waits for approval, and so it does too.
         caller: whom the site's policies are asked about; None asks none of them.
+        proposes: a change only keeps room for it, as one above the operator's gate does: other domains decide.
         wider: another form of the request, of more ways, which a rehearsal makes where there is no room for this one.
     """
 
@@ -306,6 +307,7 @@ class AdmissionRequest:
     alternatives: tuple[Alternative, ...] = ()
     moves: bool = True
     waits_with_group: bool = False
+    proposes: bool = False
     wider: Callable[[], AdmissionRequest] | None = field(default=None, compare=False)
     caller: Caller | None = field(default=None, compare=False)
 

@@ -266,8 +266,8 @@ class Admit(Operation[Entry | Refused]):
     def waits(self, transaction: Transaction, old: Entry) -> bool:
         """Whether the request is a change of a committed reservation that an operator must approve first."""
         request = self.request
-        if old.state is not State.COMMITTED:
-            return False
+        if old.state is not State.COMMITTED or request.proposes:
+            return request.proposes
         amount = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
         return needs_approval(transaction.terms.policy.gate, amount, old.amount, old.reservation.owner)
 
@@ -326,16 +326,20 @@ class Move(OnEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class ExtendHold(OnEntry):
-    hold_until: datetime
+    """`hold_until`: None for the reservation's end, and that may be longer than the operator lets a hold last."""
+
+    hold_until: datetime | None
 
     def run(self, transaction: Transaction) -> Entry:
         entry = self.entry(transaction)
         require_allowed(verbs.Extend, entry, State.HELD)
         policy = transaction.terms.policy
-        policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
+        hold_until = entry.reservation.end if self.hold_until is None else self.hold_until
+        if self.hold_until is not None:
+            policy.check_hold(entry.reservation, entry.created_at, hold_until)
         policy.endpoints.check(entry.reservation, entry.paths)
-        changed = transaction.change(entry, State.HELD, self.now, hold_until=self.hold_until)
-        says = ReservationExtended(**by_whom(changed, self.actor), hold_until=self.hold_until)
+        changed = transaction.change(entry, State.HELD, self.now, hold_until=hold_until)
+        says = ReservationExtended(**by_whom(changed, self.actor), hold_until=hold_until)
         record(transaction, changed, says, self.now)
         return changed
 

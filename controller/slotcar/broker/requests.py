@@ -104,6 +104,17 @@ class Requests(Queries):
             expected_version=expected_version if expected_version is not None else entry.version,
         )
 
+    def propose(self, entry: Entry, reservation: Reservation, caller: Caller, now: datetime) -> Entry:
+        """Keeps room for another form of a committed reservation beside what is in force; others decide which one stays.
+
+        Raises:
+            RefusedByAdmission, CannotExpress, RefusedByPolicy: see `create`.
+        """
+        return self._admit(
+            reservation, caller, now, present=entry.paths, hold_until=None, replaces=entry.handle,
+            expected_version=entry.version, proposes=True,
+        )  # fmt: skip
+
     def report(
         self,
         which: str,

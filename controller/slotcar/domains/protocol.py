@@ -52,8 +52,12 @@ def begun(
     )
 
 
-def changed(connection: Connection, request: str, ends: datetime, now: datetime) -> Connection:
+def changed(
+    connection: Connection, request: str, ends: datetime, now: datetime, version: int | None = None
+) -> Connection:
     """The next attempt: another form of what is in force, which stays until that is committed.
+
+    `version`: as the previous domain counts it, for an attempt may have failed before this domain heard of it.
 
     Raises:
         NotNow: nothing is in force, or an attempt is under way.
@@ -67,7 +71,7 @@ def changed(connection: Connection, request: str, ends: datetime, now: datetime)
         ends=max(ends, connection.ends),
         began=now,
         until=now + HOLD,
-        version=connection.version + 1,
+        version=version or connection.version + 1,
         phase=ConnectionPhase.CHECKING,
         own=Own.MISSING,
         next_says=next_says,

@@ -25,6 +25,7 @@ from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
 from slotcar.store import database, group_queries, pages, queries, revisions
+from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
 from slotcar.store.database import LEADER_KEY
 from slotcar.store.database_shelf import DatabaseShelf
@@ -63,6 +64,7 @@ class Ledger:
         self.instants = Instants(engine, self._entry_cache)
         self.sessions = SessionStore(engine)
         self.counts = CountStore(engine)
+        self.connections = ConnectionStore(engine)
 
     def __enter__(self) -> Ledger:
         return self
@@ -222,6 +224,14 @@ class Ledger:
         self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
     ) -> Entry:
         return self._writer.submit(ExtendHold(now, handle, actor, expected_version, hold_until=hold_until))
+
+    def keep_hold(self, handle: str, now: datetime, *, actor: str) -> Entry:
+        """Keeps a hold until its reservation's end, whatever the operator's longest hold: other domains rest on it.
+
+        Raises:
+            UnknownHandle; ForbiddenTransition: it is not held any more.
+        """
+        return self._writer.submit(ExtendHold(now, handle, actor, None, hold_until=None))
 
     def rebind(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, Numeric, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, MetaData, Numeric, SmallInteger, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 metadata = MetaData()
@@ -168,4 +168,16 @@ web_session = Table(
     Column("zone", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("seen_at", DateTime(timezone=True), nullable=False),
+)
+
+connection = Table(
+    "connection",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("phase", Text, nullable=False),
+    Column("settled", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("ends", DateTime(timezone=True), nullable=False),
+    Column("document", JSONB, nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
 )

@@ -127,7 +127,7 @@ class Row:
             index = self.names.index(message.receiver)
             after = (
                 self._fresh(index, message.content, False)
-                if before is None else protocol.changed(before, message.content, ENDS, NOW)
+                if before is None else protocol.changed(before, message.content, ENDS, NOW, message.version)
             )  # fmt: skip
         else:
             after, reply = protocol.receive(before, message, NOW)
@@ -255,7 +255,7 @@ def outcomes(ledger: LedgerWords, action: Deed, version: int, rules: Rules) -> I
 
 
 def _is_next(connection: Connection, message: PeerMessage) -> bool:
-    return connection.phase is ConnectionPhase.START and message.version == connection.version + 1
+    return connection.phase is ConnectionPhase.START and message.version > connection.version
 
 
 def _ticket(connection: Connection) -> PeerMessage:

@@ -1,0 +1,146 @@
+"""Segments of connections in the domain's own ledger: the book's own verbs, done so that they may be done twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from slotcar.base.problems import SlotcarError
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry, State
+from slotcar.book.rules.gate import needs_approval
+from slotcar.book.rules.roles import Caller, Role
+from slotcar.broker.broker import Broker
+from slotcar.broker.requests import Options
+from slotcar.domains.errors import SegmentRefused
+from slotcar.domains.model import Connection, Deed, DeedResult
+from slotcar.domains.way import LABEL, PeerRequest
+from slotcar.reservation.model import Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSegments:
+    """`domain`: this one."""
+
+    broker: Broker
+    domain: str
+
+    def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
+        """See `slotcar.domains.agreement.SegmentKeeper`."""
+        try:
+            self._done(deed, connection, now)
+        except LedgerUnavailable:
+            raise
+        except SlotcarError as error:
+            return DeedResult(deed, connection.version, f"{self.domain}: {' '.join(str(error).split())}")
+        return DeedResult(deed, connection.version)
+
+    def is_in_force(self, connection: Connection) -> bool:
+        entry = self.entry(connection)
+        return entry is not None and entry.state in (State.COMMITTED, State.ENDED)
+
+    def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
+        """As the ledger has it: another domain's owner is named with that."""
+        local = request.local
+        owner = request.who if request.origin == self.domain else f"{request.who}@{request.origin}"
+        return local.model_copy(update={"owner": owner, "labels": {**local.labels, LABEL: connection_id}})
+
+    def entry(self, connection: Connection) -> Entry | None:
+        """The connection's entry in the ledger, where there is one."""
+        reservation = self._reservation(connection)
+        entry = self.broker.ledger.find(*reservation.key)
+        is_its = entry is not None and entry.reservation.labels.get(LABEL) == connection.id
+        return entry if is_its else None
+
+    def _reservation(self, connection: Connection) -> Reservation:
+        return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
+
+    def _caller(self, connection: Connection) -> Caller:
+        return Caller(name=f"domain {connection.previous or self.domain}", role=Role.OPERATOR)
+
+    def _done(self, deed: Deed, connection: Connection, now: datetime) -> None:
+        """
+        Raises:
+            SlotcarError: it cannot be done.
+        """
+        first_form = connection.version == 1
+        match deed:
+            case Deed.HOLD if first_form:
+                self._hold(connection, now)
+            case Deed.HOLD:
+                self._propose(connection, now)
+            case Deed.EXTEND | Deed.KEEP:
+                self._keep(connection, now, is_kept=deed is Deed.KEEP)
+            case Deed.COMMIT:
+                self._commit(connection, now)
+            case Deed.RELEASE if first_form:
+                self._cancel(connection, now)
+            case Deed.RELEASE:
+                entry = self.entry(connection)
+                if entry is not None and entry.proposed is not None:
+                    actor = self._caller(connection).name
+                    self.broker.ledger.reject(entry.handle, now, actor=actor, reason=_line(connection.why))
+            case Deed.CANCEL:
+                self._cancel(connection, now)
+
+    def _hold(self, connection: Connection, now: datetime) -> None:
+        caller, reservation = self._caller(connection), self._reservation(connection)
+        # A hold that a crash left is the same one: the key says so, and it may have run out meanwhile.
+        options = Options(max(connection.until - now, connection.until - connection.began), connection.id)
+        entry = self.broker.create(reservation, caller, now, options)
+        if entry.state is not State.HELD:
+            raise SegmentRefused(f"the hold of {reservation.name} is {entry.state.value}")
+        gate = self.broker.ledger.terms.policy.gate
+        if needs_approval(gate, entry.amount, None):
+            self._cancel(connection, now)
+            raise SegmentRefused(
+                "so much waits for an operator's approval here, and other domains cannot wait with it"
+            )
+
+    def _propose(self, connection: Connection, now: datetime) -> None:
+        entry, reservation = self._committed(connection), self._reservation(connection)
+        if entry.proposed is not None and entry.proposed.reservation.slots == reservation.slots:
+            return
+        self.broker.propose(entry, reservation, self._caller(connection), now)
+
+    def _keep(self, connection: Connection, now: datetime, *, is_kept: bool) -> None:
+        entry = self.entry(connection)
+        if connection.version > 1:
+            if entry is None or entry.proposed is None:
+                raise SegmentRefused("the change that was held is not there any more")
+            return
+        if entry is None or not entry.is_live_at(now) or entry.state is not State.HELD:
+            raise SegmentRefused("the hold has run out, or was cancelled")
+        actor = self._caller(connection).name
+        if is_kept:
+            self.broker.ledger.keep_hold(entry.handle, now, actor=actor)
+        else:
+            self.broker.ledger.extend_hold(entry.handle, connection.until, now, actor=actor)
+
+    def _commit(self, connection: Connection, now: datetime) -> None:
+        entry, actor = self.entry(connection), self._caller(connection).name
+        if entry is None:
+            raise SegmentRefused("the segment that was held is not there any more")
+        if connection.version > 1 and entry.proposed is not None:
+            self.broker.ledger.approve(entry.handle, now, actor=actor)
+        elif connection.version == 1 and entry.state is State.HELD:
+            self.broker.ledger.commit(entry.handle, now, actor=actor)
+        elif entry.state is not State.COMMITTED or entry.reservation.slots != self._reservation(connection).slots:
+            raise SegmentRefused(f"the segment that was held is {entry.state.value}")
+
+    def _committed(self, connection: Connection) -> Entry:
+        entry = self.entry(connection)
+        if entry is None or entry.state is not State.COMMITTED:
+            raise SegmentRefused("what is to be changed is not in force here")
+        return entry
+
+    def _cancel(self, connection: Connection, now: datetime) -> None:
+        entry = self.entry(connection)
+        if entry is None or entry.state not in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
+            return
+        actor = self._caller(connection).name
+        self.broker.ledger.transition(entry.handle, State.CANCELLED, now, actor=actor, reason=_line(connection.why))
+
+
+def _line(why: str) -> str:
+    return why if len(why) <= 500 else f"{why[:497]}..."

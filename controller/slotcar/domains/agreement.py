@@ -1,0 +1,553 @@
+"""A domain's part in the agreement: it keeps connections, does what they say is to be done, and hears its neighbours.
+
+What is decided is `protocol`'s. Each step is kept before anything is done or said because of it. Two controllers of one
+domain may do this at once: a step that another one was quicker with is forgotten and taken anew, and what a ledger is
+asked for has the same result twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import structlog
+
+from slotcar.base.problems import SlotcarError, printable, shortened
+from slotcar.book.errors import LedgerUnavailable
+from slotcar.domains import protocol
+from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
+from slotcar.domains.keeping import connection_of, row_of
+from slotcar.domains.keys import DomainKey
+from slotcar.domains.model import (
+    SETTLED,
+    Connection,
+    ConnectionPhase,
+    Deed,
+    DeedResult,
+    Kind,
+    PeerMessage,
+)
+from slotcar.domains.neighbours import Meetings, Neighbour, known
+from slotcar.domains.tickets import (
+    TicketTerms,
+    checked_message,
+    checked_ticket,
+    issuer_of,
+    signed_message,
+    signed_ticket,
+)
+from slotcar.domains.way import PeerRequest, Segment, for_next, plain, require_this_way, segment_of
+from slotcar.network import Network
+from slotcar.network.path import find_paths
+from slotcar.reservation.model import Reservation
+from slotcar.store.connections import ConnectionRow, ConnectionStore
+
+log = structlog.get_logger("slotcar.domains")
+#: What is not answered is said again after so long, and then twice as long, up to the longest.
+FIRST_REPEAT, LONGEST_REPEAT = timedelta(seconds=1), timedelta(seconds=30)
+LONGEST_WHY = 2000
+#: Another controller of the domain may have gone on with a connection.
+LOOK_AGAIN_S = 0.2
+#: A step that others are quicker with is taken anew so often.
+MOST_TRIES = 50
+
+
+class SegmentKeeper(Protocol):
+    """The domain's own ledger, for segments."""
+
+    def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
+        """Does a deed, which may have been done before; a refusal is a result, in words with the ledger's numbers.
+
+        Raises:
+            LedgerUnavailable: it is not known whether it was done.
+        """
+
+    def is_in_force(self, connection: Connection) -> bool:
+        """Whether the segment of what is committed is still there."""
+
+    def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
+        """The request as this domain's ledger has it."""
+
+
+class Carrier(Protocol):
+    """How messages go to neighbours."""
+
+    def say(self, neighbour: Neighbour, text: str) -> Sequence[str]:
+        """What the neighbour answers at once, signed.
+
+        Raises:
+            NotAuthentic: another one answers. SlotcarError: nobody does, or in no words that can be read.
+        """
+
+
+@dataclass(slots=True)
+class _Repeats:
+    """When what was said last is said again."""
+
+    at: datetime
+    after: timedelta
+
+
+@dataclass(slots=True)
+class Agreement:
+    """Attributes:
+    name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
+    """
+
+    name: str
+    network: Network
+    store: ConnectionStore
+    segments: SegmentKeeper
+    key: DomainKey
+    neighbours: Mapping[str, Neighbour]
+    carrier: Carrier
+    now: Callable[[], datetime]
+    spread: Callable[[Callable[[], None]], None]
+    meetings: Meetings = field(default_factory=Meetings)
+    _locks: dict[str, threading.RLock] = field(default_factory=dict)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
+
+    # -- what clients ask for ------------------------------------------------------------------------------------
+
+    def reserve(
+        self, reservation: Reservation, owner: str, *, by_agent: bool = False, behind: PeerRequest | None = None,
+        connection_id: str | None = None, previous: str | None = None,
+    ) -> Connection:  # fmt: skip
+        """Begins a connection whose first domain is this one; with `behind`, an agent asks a further domain.
+
+        Raises:
+            NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known.
+        """
+        now = self.now()
+        if behind is None:
+            paths = find_paths(reservation, self.network)
+            request = PeerRequest(plain(reservation, paths), owner, self.name, (), written=reservation)
+        else:
+            request = behind
+        segment = self._segment(request, previous)
+        new_id = connection_id or f"{self.name}-{secrets.token_hex(8)}"
+        connection = self._begun(new_id, request, segment, now, by_agent=by_agent)
+        if not self.store.add(row_of(connection, 1, now)):
+            return self.get(new_id)
+        self.drive(new_id)
+        return self.get(new_id)
+
+    def modify(self, connection_id: str, reservation: Reservation) -> Connection:
+        """Begins another form of what is in force.
+
+        Raises:
+            UnknownConnection, NotThatWay, NotNow: nothing is in force, or an attempt is under way; or another domain leads.
+        """
+        now = self.now()
+        paths = find_paths(reservation, self.network)
+        request = PeerRequest(plain(reservation, paths), *self._who(connection_id), (), written=reservation)
+        self._segment(request, None)
+
+        def changed(connection: Connection) -> Connection:
+            self._require_first(connection)
+            return protocol.changed(connection, request.to_text(), reservation.end, now)
+
+        self._step(connection_id, changed)
+        self.drive(connection_id)
+        return self.get(connection_id)
+
+    def _who(self, connection_id: str) -> tuple[str, str]:
+        request = PeerRequest.from_text(self.get(connection_id).request)
+        return request.who, request.origin
+
+    def _require_first(self, connection: Connection) -> None:
+        if not connection.is_first:
+            first = PeerRequest.from_text(connection.request).origin
+            raise protocol.NotNow(f"{self.name}: connection {connection.id} is changed in {first}, where it begins")
+
+    def end(self, connection_id: str, why: str) -> Connection:
+        """Ends a connection in all domains."""
+        self._step(connection_id, lambda connection: protocol.ended(connection, f"{self.name}: {why}"))
+        self.drive(connection_id)
+        return self.get(connection_id)
+
+    def commit(self, connection_id: str) -> Connection:
+        """Phase two of an agent.
+
+        Raises:
+            UnknownConnection, NotNow.
+        """
+        self._step(connection_id, protocol.committed_by_agent)
+        self.drive(connection_id)
+        return self.get(connection_id)
+
+    def show(self, connection_id: str, ticket: str) -> Connection:
+        """Takes the next domain's ticket from an agent.
+
+        Raises:
+            UnknownConnection, TicketRefused.
+        """
+        connection = self.get(connection_id)
+        if connection.next is None:
+            raise TicketRefused(
+                f"{self.name} is the last domain of connection {connection_id}: it needs nobody's ticket"
+            )
+        message = PeerMessage(
+            Kind.CONFIRMED, connection_id, connection.version, connection.next, self.name, content=ticket
+        )
+        self._require_ticket(connection, message)
+        self._step(connection_id, lambda each: protocol.receive(each, message, self.now())[0] or each)
+        self.drive(connection_id)
+        return self.get(connection_id)
+
+    def ticket_for(self, connection: Connection) -> str:
+        """What an agent shows to the previous domain; empty where this one cannot vouch yet."""
+        if connection.previous is None or connection.phase is not ConnectionPhase.HELD:
+            return ""
+        return self._ticket(connection)
+
+    def request_for_next(self, connection_id: str) -> str:
+        """What an agent asks the next domain for; empty where this is the last one."""
+        connection = self.get(connection_id)
+        return self._for_next(connection.request) if connection.next else ""
+
+    def get(self, connection_id: str) -> Connection:
+        """
+        Raises:
+            UnknownConnection.
+        """
+        return connection_of(self._row(connection_id))
+
+    def latest(self, limit: int) -> tuple[Connection, ...]:
+        return tuple(map(connection_of, self.store.latest(limit)))
+
+    def settled(self, connection_id: str, timeout_s: float) -> Connection:
+        """The connection once nothing is left to do, or after so long."""
+        until_s = time.monotonic() + timeout_s
+        while (connection := self.get(connection_id)).phase not in SETTLED:
+            rest_s = until_s - time.monotonic()
+            if rest_s <= 0:
+                break
+            with self._changed:
+                self._changed.wait(min(rest_s, LOOK_AGAIN_S))
+        return connection
+
+    def in_force(self, connection_id: str, version: int, timeout_s: float) -> Connection:
+        """The connection once an attempt is in force.
+
+        Raises:
+            ConnectionRefused: it failed, or is not decided yet.
+        """
+        connection = self.settled(connection_id, timeout_s)
+        if connection.committed >= version:
+            return connection
+        why = (
+            connection.why
+            or f"the domains have not agreed yet: connection {connection.id} is {connection.phase.value}"
+        )
+        raise ConnectionRefused(why)
+
+    # -- what neighbours say -------------------------------------------------------------------------------------
+
+    def hear(self, text: str) -> list[str]:
+        """What is answered to a neighbour's message, signed.
+
+        Raises:
+            NotAuthentic: it is no neighbour's, or not for this domain, or its clock differs.
+        """
+        sender = issuer_of(text)
+        try:
+            neighbour = known(self.neighbours, sender, self.name)
+            body, difference = checked_message(text, sender, neighbour.certificate, self.name, self.now())
+            message = _message_of(body, sender, self.name)
+        except NotAuthentic as error:
+            if sender in self.neighbours:
+                self.meetings.troubles[sender] = str(error)
+            raise
+        self.meetings.differences[sender] = difference
+        self.meetings.troubles.pop(sender, None)
+        reply = self._take(message)
+        return [self._signed(reply)] if reply else []
+
+    def _take(self, message: PeerMessage) -> PeerMessage | None:
+        row = self.store.find(message.connection)
+        connection = connection_of(row) if row else None
+        if connection is not None and message.sender not in (connection.previous, connection.next):
+            raise NotAuthentic(f"{message.sender} has no part in connection {message.connection} at {self.name}")
+        if message.kind is Kind.RESERVE and (connection is None or _asks_for_more(connection, message)):
+            return self._answer_request(message, connection)
+        if connection is None:
+            return protocol.receive(None, message, self.now())[1]
+        if message.kind is Kind.CONFIRMED and message.sender == connection.next:
+            message = self._with_ticket_checked(connection, message)
+        replies: list[PeerMessage | None] = []
+
+        def received(each: Connection) -> Connection:
+            after, reply = protocol.receive(each, message, self.now())
+            replies.append(reply)
+            return after or each
+
+        after = self._step(message.connection, received)
+        self.spread(lambda: self.drive(message.connection))
+        return replies[-1] if after else None
+
+    def _answer_request(self, message: PeerMessage, present: Connection | None) -> PeerMessage | None:
+        """A first, or a further, attempt that a neighbour asks for."""
+        now = self.now()
+        try:
+            request = replace(PeerRequest.from_text(message.content), written=None)
+            segment = self._segment(request, message.sender)
+            if request.reservation.end <= now:
+                raise NotThatWay(f"{self.name}: the reservation is over by this domain's clock")
+        except (SlotcarError, ValueError) as error:
+            why = self._named(error)
+            return PeerMessage(
+                Kind.REFUSED, message.connection, message.version, self.name, message.sender, why[:LONGEST_WHY]
+            )
+        if present is None:
+            connection = self._begun(message.connection, request, segment, now, by_agent=False)
+            self.store.add(row_of(connection, 1, now))
+        else:
+            self._step(
+                message.connection,
+                lambda each: (
+                    protocol.changed(each, request.to_text(), request.reservation.end, now, message.version)
+                    if _asks_for_more(each, message) else each
+                ),
+            )  # fmt: skip
+        self.spread(lambda: self.drive(message.connection))
+        return PeerMessage(Kind.PENDING, message.connection, message.version, self.name, message.sender)
+
+    def _with_ticket_checked(self, connection: Connection, message: PeerMessage) -> PeerMessage:
+        """The message, or where its ticket does not hold what the domain would say that refused."""
+        try:
+            self._require_ticket(connection, message)
+        except TicketRefused as error:
+            self.meetings.troubles[message.sender] = str(error)
+            return replace(message, kind=Kind.REFUSED, why=self._named(error), content="")
+        return message
+
+    def _require_ticket(self, connection: Connection, message: PeerMessage) -> None:
+        neighbour = known(self.neighbours, message.sender, self.name)
+        request = PeerRequest.from_text(connection.request)
+        if message.version == connection.version and connection.phase is ConnectionPhase.CHECKING:
+            terms = self._terms(connection, request, self.name)
+            checked_ticket(message.content, message.sender, neighbour.certificate, terms, self.now())
+
+    # -- what is done and said -----------------------------------------------------------------------------------
+
+    def drive(self, connection_id: str) -> None:
+        """Does what is to be done for a connection until only others can go on, and says what is to be said."""
+        for _ in range(MOST_TRIES):
+            with self._lock(connection_id):
+                connection = self.get(connection_id)
+                deed = next((item for item in protocol.todo(connection, self.now()) if isinstance(item, Deed)), None)
+                if deed is None:
+                    break
+                result = self._done(deed, connection)
+                if result is None:
+                    break
+                self._step(connection_id, lambda each, result=result: protocol.done(each, result))  # type: ignore[misc]
+        for message in self._unsaid(connection_id):
+            self._say(message)
+
+    def _done(self, deed: Deed, connection: Connection) -> DeedResult | None:
+        try:
+            return self.segments.do(deed, connection, self.now())
+        except LedgerUnavailable as error:
+            log.warning("a segment waits for the ledger", connection=connection.id, because=str(error))
+            return None
+
+    def _unsaid(self, connection_id: str) -> list[PeerMessage]:
+        """What is to be said and was not said lately."""
+        now = self.now()
+        messages = [item for item in protocol.todo(self.get(connection_id), now) if isinstance(item, PeerMessage)]
+        with self._changed:
+            due = [each for each in messages if each not in self._repeats or self._repeats[each].at <= now]
+            for each in due:
+                before = self._repeats.get(each)
+                after = min(before.after * 2, LONGEST_REPEAT) if before else FIRST_REPEAT
+                self._repeats[each] = _Repeats(now + after, after)
+        return due
+
+    def _say(self, message: PeerMessage) -> None:
+        self.spread(lambda: self._say_now(message))
+
+    def _say_now(self, message: PeerMessage) -> None:
+        neighbour = self.neighbours.get(message.receiver)
+        if neighbour is None:
+            self.meetings.troubles[message.receiver] = f"{self.name} knows no controller of {message.receiver}"
+            return
+        try:
+            answers = self.carrier.say(neighbour, self._signed(message))
+            for text in answers:
+                self.hear(text)
+        except SlotcarError as error:
+            self.meetings.troubles[message.receiver] = self._named(error)
+            log.info("a neighbour was not reached", neighbour=message.receiver, because=shortened(str(error), 300))
+
+    def _signed(self, message: PeerMessage) -> str:
+        content = message.content
+        if message.kind is Kind.RESERVE:
+            content = self._for_next(content)
+        elif message.kind is Kind.CONFIRMED:
+            content = self._ticket(self.get(message.connection))
+        body = {
+            "kind": message.kind.value,
+            "connection": message.connection,
+            "version": message.version,
+            "why": message.why[:LONGEST_WHY],
+            "content": content,
+        }
+        return signed_message(self.key, message.receiver, body, self.now())
+
+    def _for_next(self, text: str) -> str:
+        request = PeerRequest.from_text(text)
+        return for_next(request, self._segment(request, None, check=False), self.name).to_text()
+
+    def _ticket(self, connection: Connection) -> str:
+        assert connection.previous is not None
+        request = PeerRequest.from_text(connection.request)
+        return signed_ticket(self.key, self._terms(connection, request, connection.previous), self.now())
+
+    def _terms(self, connection: Connection, request: PeerRequest, receiver: str) -> TicketTerms:
+        who = f"{request.who}@{request.origin}"
+        sls = tuple(
+            name for name, each in sorted(self.network.sls.items())
+            if each.service is request.reservation.service and receiver in (each.upstream, each.downstream)
+        )  # fmt: skip
+        return TicketTerms(receiver, connection.id, connection.version, request.digest, request.reservation, who, sls)
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """What time brings: holds that run out, messages that are said again, segments that somebody has taken away."""
+        now = self.now()
+        for row in self.store.unsettled():
+            self._step(row.id, lambda each: protocol.elapsed(each, now))
+            self.drive(row.id)
+        for row in self.store.not_over(now, ConnectionPhase.START.value):
+            connection = connection_of(row)
+            if connection.committed and not self.segments.is_in_force(connection):
+                self.end(row.id, "its segment was cancelled")
+        with self._changed:
+            old = now - 4 * LONGEST_REPEAT
+            self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def _segment(self, request: PeerRequest, sender: str | None, *, check: bool = True) -> Segment:
+        """This domain's segment of a request.
+
+        Raises:
+            NoPath, NotThatWay; NotAuthentic: the next domain is no neighbour that is known.
+        """
+        paths = find_paths(request.local, self.network)
+        segment = segment_of(paths, request.local, self.network, self.name)
+        if check:
+            require_this_way(request, segment, sender, self.network, self.name)
+            if segment.next is not None:
+                if segment.next.domain in request.through:
+                    raise NotThatWay(f"{self.name}: a loop of domains, the next would be {segment.next.domain} again")
+                known(self.neighbours, segment.next.domain, self.name)
+        return segment
+
+    def _begun(
+        self, connection_id: str, request: PeerRequest, segment: Segment, now: datetime, *, by_agent: bool
+    ) -> Connection:
+        is_first = request.origin == self.name and not request.through
+        previous = segment.previous.domain if segment.previous and not is_first else None
+        behind = segment.next.domain if segment.next else None
+        return protocol.begun(
+            connection_id, self.name, (previous, behind), request.to_text(), request.reservation.end, now,
+            by_agent=by_agent,
+        )  # fmt: skip
+
+    def _step(self, connection_id: str, step: Callable[[Connection], Connection]) -> Connection:
+        """Keeps what a step makes of a connection, and tells who waits."""
+        for _ in range(MOST_TRIES):
+            row = self._row(connection_id)
+            before = connection_of(row)
+            after = step(before)
+            if after == before:
+                return after
+            if self.store.change(row_of(after, row.revision + 1, self.now())):
+                with self._changed:
+                    self._changed.notify_all()
+                news = protocol.news(before, after)
+                if news is not None:
+                    self._say(news)
+                return after
+        raise LedgerUnavailable(f"connection {connection_id} is changed by others all the time")
+
+    def _row(self, connection_id: str) -> ConnectionRow:
+        row = self.store.find(connection_id)
+        if row is None:
+            raise UnknownConnection(connection_id)
+        return row
+
+    def _lock(self, connection_id: str) -> threading.RLock:
+        with self._changed:
+            return self._locks.setdefault(connection_id, threading.RLock())
+
+    def _named(self, error: Exception) -> str:
+        words = printable(" ".join(str(error).split()))
+        return words if self.name in words else f"{self.name}: {words}"
+
+
+def _asks_for_more(connection: Connection, message: PeerMessage) -> bool:
+    return (
+        connection.phase is ConnectionPhase.START
+        and message.version > connection.version
+        and message.sender == connection.previous
+    )
+
+
+def _message_of(body: Mapping[str, Any], sender: str, receiver: str) -> PeerMessage:
+    """
+    Raises:
+        NotAuthentic: it is no message.
+    """
+    try:
+        texts = {name: body[name] for name in ("connection", "why", "content")}
+        version = body["version"]
+        if not all(isinstance(text, str) for text in texts.values()) or not 1 <= version <= 10**6:
+            raise ValueError
+        if not texts["connection"].isprintable() or not 1 <= len(texts["connection"]) <= 200:
+            raise ValueError
+        kind = Kind(body["kind"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise NotAuthentic(f"what {sender} said is no message between domains") from error
+    return PeerMessage(kind, texts["connection"], version, sender, receiver, printable(texts["why"]), texts["content"])
+
+
+def threads() -> Callable[[Callable[[], None]], None]:
+    """Runs each piece of work in a thread of its own, as many at a time as there are neighbours to wait for."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(8, "slotcar-domains")
+
+    def spread(work: Callable[[], None]) -> None:
+        pool.submit(_reported, work)
+
+    return spread
+
+
+def _reported(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except Exception:
+        log.exception("a step between domains failed; it is taken again")
+
+
+def at_once(queue: list[Callable[[], None]]) -> Callable[[Callable[[], None]], None]:
+    """Collects work for whoever runs it: simulations and tests in one thread."""
+    return queue.append
+
+
+def run_all(queue: list[Callable[[], None]]) -> Iterator[None]:
+    """Does the work of a queue piece by piece."""
+    while queue:
+        queue.pop(0)()
+        yield

@@ -1,0 +1,36 @@
+"""Connections as the store's rows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from slotcar.base.timebase import iso
+from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, NextSays, Own
+from slotcar.store.connections import ConnectionRow
+
+_ENUMS: dict[str, type[Enum]] = {"phase": ConnectionPhase, "own": Own, "next_says": NextSays}
+_TIMES = frozenset({"ends", "began", "until", "held_until"})
+NAMES = tuple(one.name for one in fields(Connection))
+
+
+def row_of(connection: Connection, revision: int, now: datetime) -> ConnectionRow:
+    document = {name: _written(getattr(connection, name)) for name in NAMES}
+    settled = connection.phase in SETTLED
+    return ConnectionRow(connection.id, connection.phase.value, settled, revision, connection.ends, document, now)
+
+
+def connection_of(row: ConnectionRow) -> Connection:
+    return Connection(**{name: _read(name, row.document[name]) for name in NAMES if name in row.document})
+
+
+def _written(value: object) -> object:
+    return iso(value) if isinstance(value, datetime) else value.value if isinstance(value, Enum) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    if value is not None and name in _TIMES:
+        return datetime.fromisoformat(value)
+    return _ENUMS[name](value) if name in _ENUMS else value

@@ -1,0 +1,227 @@
+"""A request's way over the domains: this domain's segment of it, who is before and behind, and the links between them.
+
+Two domains need not call a link alike: they agree on it by the addresses of its two ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from slotcar.base.units import format_rate
+from slotcar.base.vocabulary import Direction
+from slotcar.domains.errors import NotThatWay
+from slotcar.domains.tickets import digest_of
+from slotcar.network import Network
+from slotcar.network.model import InterfaceId
+from slotcar.network.path import Path
+from slotcar.reservation.model import Reservation
+
+#: By this label an entry of the ledger is known as a segment.
+LABEL = "slotcar.connection"
+#: More domains than any path has.
+MOST_DOMAINS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """A link to another domain: addresses of its two ends, this domain's first."""
+
+    domain: str
+    own: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """This domain's part of a way: None where the way begins, or ends, in it."""
+
+    previous: Border | None
+    next: Border | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRequest:
+    """What is asked of a domain. Nobody on the way changes it but for `through`, `own` and `other`, which each says anew.
+
+    Attributes:
+        reservation: with the addresses of its ends. who, origin: its owner, and the domain that calls it so.
+        through: the domains that were asked already, in order. own, other: the addresses of the link's ends, as the asker
+            has them: that of the receiver, and its own.
+        written: in the first domain, the reservation as its owner wrote it; nobody else gets that.
+    """
+
+    reservation: Reservation
+    who: str
+    origin: str
+    through: tuple[str, ...]
+    own: str = ""
+    other: str = ""
+    written: Reservation | None = None
+
+    @property
+    def local(self) -> Reservation:
+        """The reservation as its own domain looks for its path."""
+        return self.written or self.reservation
+
+    @property
+    def digest(self) -> str:
+        document = {"reservation": self.reservation.to_document(), "who": self.who, "origin": self.origin}
+        return digest_of(document)
+
+    def to_text(self) -> str:
+        document = {
+            "reservation": self.reservation.to_document(),
+            "who": self.who,
+            "origin": self.origin,
+            "through": list(self.through),
+            "own": self.own,
+            "other": self.other,
+            "written": self.written.to_document() if self.written else None,
+        }
+        return json.dumps(document, sort_keys=True)
+
+    @classmethod
+    def from_text(cls, text: str) -> PeerRequest:
+        """
+        Raises:
+            NotThatWay: it is none.
+        """
+        try:
+            document: dict[str, Any] = json.loads(text)
+            through = tuple(document["through"])
+            texts = [document["who"], document["origin"], *through, document["own"], document["other"]]
+            if not all(isinstance(each, str) and each.isprintable() and len(each) <= 128 for each in texts):
+                raise ValueError
+            reservation = Reservation.from_document(document["reservation"])
+            written = Reservation.from_document(document["written"]) if document.get("written") else None
+            return cls(reservation, texts[0], texts[1], through, document["own"], document["other"], written)
+        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+            raise NotThatWay("what was asked is no request between domains") from error
+
+
+def leaves(paths: Sequence[Path], network: Network) -> bool:
+    """Whether a path crosses another controller's domain."""
+    return any(network.domains[network.devices[hop.device].domain].elsewhere for path in paths for hop in path.hops)
+
+
+def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:
+    """The own part of a reservation's paths.
+
+    Raises:
+        NotThatWay: the way crosses the domain twice or not at all, or its two directions cross other links.
+    """
+    segments = {
+        _segment(path, network, own, reverse=way is Direction.REVERSE)
+        for way, path in zip(reservation.direction.ways, paths, strict=True)
+    }
+    if len(segments) > 1:
+        raise NotThatWay(f"{own}: the way back crosses other borders of {own} than the way there")
+    return segments.pop()
+
+
+def _segment(path: Path, network: Network, own: str, *, reverse: bool) -> Segment:
+    hops = path.hops[::-1] if reverse else path.hops
+    domains = [network.devices[hop.device].domain for hop in hops]
+    numbers = [index for index, domain in enumerate(domains) if domain == own]
+    if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
+        crossing = "twice" if numbers else "not at all"
+        raise NotThatWay(f"{own}: the way from {path.source} to {path.destination} crosses {own} {crossing}")
+    first, last = numbers[0], numbers[-1]
+    entering = hops[first].egress if reverse else hops[first].ingress
+    leaving = hops[last].ingress if reverse else hops[last].egress
+    return Segment(
+        _border(entering, domains[first - 1], network) if first else None,
+        _border(leaving, domains[last + 1], network) if last + 1 < len(hops) else None,
+    )
+
+
+def _border(interface: InterfaceId, domain: str, network: Network) -> Border:
+    own = network.interface(interface)
+    other = network.interface(own.neighbour) if own.neighbour and network.has([own.neighbour]) else None
+    return Border(domain, _address(own.address), _address(other.address if other else None))
+
+
+def _address(address: object) -> str:
+    return str(address).partition("/")[0] if address else ""
+
+
+def for_next(request: PeerRequest, segment: Segment, own: str) -> PeerRequest:
+    """The request as the next domain gets it."""
+    assert segment.next is not None
+    return PeerRequest(
+        request.reservation,
+        request.who,
+        request.origin,
+        (*request.through, own),
+        segment.next.other,
+        segment.next.own,
+    )
+
+
+def require_this_way(request: PeerRequest, segment: Segment, sender: str | None, network: Network, own: str) -> None:
+    """
+    Raises:
+        NotThatWay: a loop; it comes by another link, or from another domain, than the way that this domain knows; or it is
+            more than its sender may ask for.
+    """
+    if own in request.through or len(request.through) > MOST_DOMAINS:
+        raise NotThatWay(f"{own}: a loop of domains, {' → '.join((*request.through[-MOST_DOMAINS:], own))}")
+    if sender is None:
+        return
+    if segment.previous is None or segment.previous.domain != sender:
+        comes_from = segment.previous.domain if segment.previous else f"an end system of {own}"
+        raise NotThatWay(f"{own}: this way comes from {comes_from}, and not from {sender}")
+    for what, ours, theirs in (
+        ("end", segment.previous.own, request.own),
+        (f"end at {sender}", segment.previous.other, request.other),
+    ):
+        if ours and theirs and ours != theirs:
+            raise NotThatWay(
+                f"{own}: {sender} asks for the link whose {what} is {theirs}, and here it is {ours}: have the two"
+                " inventories name the same link"
+            )
+    _require_may_ask(request, sender, network, own)
+
+
+def _require_may_ask(request: PeerRequest, sender: str, network: Network, own: str) -> None:
+    limits, reservation = network.domains[sender], request.reservation
+    if limits.at_most_bps is not None and reservation.peak_rate_bps > limits.at_most_bps:
+        raise NotThatWay(
+            f"{own}: {sender} may ask for {format_rate(limits.at_most_bps)} at most, and asks for"
+            f" {format_rate(reservation.peak_rate_bps)}"
+        )
+    if limits.services and reservation.service not in limits.services:
+        raise NotThatWay(f"{own}: {sender} may not ask for {reservation.service.value}")
+
+
+def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
+    """The reservation as other domains get it: with addresses for names, and without what is this domain's own business.
+
+    Raises:
+        NotThatWay: it is of a kind that only one domain can carry.
+    """
+    kinds = {
+        "a volume by a deadline": reservation.need, "a background share": reservation.share,
+        "a claim": reservation.claim, "a member of a group": reservation.together,
+        "a bound of delay": reservation.delay or reservation.jitter,
+    }  # fmt: skip
+    for what, value in kinds.items():
+        if value is not None:
+            raise NotThatWay(f"{what} cannot cross domains that have a controller each: ask for a rate over windows")
+    forward = reservation.direction is not Direction.REVERSE
+    source, destination = paths[0].source_address, paths[0].destination_address
+    if not forward:
+        source, destination = destination, source
+    return reservation.model_copy(
+        update={
+            "source": reservation.source.model_copy(update={"host": source}),
+            "destination": reservation.destination.model_copy(update={"host": destination}),
+            "labels": {},
+            "via": (),
+        }
+    )

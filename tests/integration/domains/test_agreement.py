@@ -1,0 +1,318 @@
+"""Three controllers with three ledgers agree, whatever of them or of their messages is lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from slotcar.book.model import State
+from slotcar.domains import protocol
+from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay
+from slotcar.domains.model import ConnectionPhase, Deed
+from slotcar.domains.tickets import issuer_of
+from slotcar.domains.way import PeerRequest
+from slotcar.reservation.model import Endpoint
+from tests.integration.domains.three import NAMES, NOW, World, premium
+
+COMMITTED = {name: [State.COMMITTED] for name in NAMES}
+
+
+def reserved(world: World, rate_bps: int = 10_000_000, name: str = "tonight") -> str:
+    connection = world.domains["anl"].reserve(premium(rate_bps, name), "hep")
+    world.run()
+    return connection.id
+
+
+def test_a_chain_commits_everywhere(world: World) -> None:
+    connection = reserved(world)
+    assert set(world.phases(connection).values()) == {ConnectionPhase.START}
+    assert world.states() == COMMITTED
+    owners = {name: ledger.list(_all())[0].reservation.owner for name, ledger in world.ledgers.items()}
+    assert owners == {"anl": "hep", "esnet": "hep@anl", "lbnl": "hep@anl"}
+    assert not world.held()
+
+
+def limit(world: World, at_most_bps: int) -> None:
+    """Has lbnl let esnet ask for so much at most."""
+    lbnl = world.domains["lbnl"]
+    esnet = lbnl.network.domains["esnet"].model_copy(update={"at_most_bps": at_most_bps})
+    lbnl.network = lbnl.network.model_copy(update={"domains": {**lbnl.network.domains, "esnet": esnet}})
+
+
+def _all():  # type: ignore[no-untyped-def]
+    from slotcar.store.queries import EntryFilter
+
+    return EntryFilter()
+
+
+def test_a_refusal_in_the_middle_leaves_all_as_they_were_and_says_who_in_its_numbers(world: World) -> None:
+    reserved(world, 30_000_000, "first")
+    connection = reserved(world, 20_000_000, "second")
+    anl = world.domains["anl"]
+    with pytest.raises(ConnectionRefused, match=r"anl: .*45 Mbit/s") as refused:
+        anl.in_force(connection, 1, 1)
+    assert "esnet-ip-premium" in str(refused.value)
+    assert world.rates() == {name: [30_000_000] for name in NAMES}
+    assert not world.held()
+
+
+def test_the_last_domain_refuses_for_all(world: World) -> None:
+    """Its SLS alone is taken: those before it have room."""
+    limit(world, 5_000_000)
+    connection = reserved(world)
+    with pytest.raises(ConnectionRefused, match=r"^lbnl: esnet may ask for 5 Mbit/s at most, and asks for 10 Mbit/s$"):
+        world.domains["anl"].in_force(connection, 1, 1)
+    assert world.rates() == {name: [] for name in NAMES}
+    assert not world.held()
+    assert not any(agreement.store.unsettled() for agreement in world.domains.values())
+
+
+def test_a_change_is_made_everywhere_or_nowhere(world: World) -> None:
+    connection = reserved(world, 10_000_000)
+    anl = world.domains["anl"]
+    anl.modify(connection, premium(20_000_000))
+    world.run()
+    assert world.rates() == {name: [20_000_000] for name in NAMES}
+    reserved(world, 15_000_000, "another")
+    before = world.rates()
+    anl.modify(connection, premium(35_000_000))
+    world.run()
+    with pytest.raises(ConnectionRefused, match="anl: "):
+        anl.in_force(connection, 3, 1)
+    assert world.rates() == before
+    limit(world, 21_000_000)
+    anl.modify(connection, premium(22_000_000))
+    world.run()
+    with pytest.raises(ConnectionRefused, match="lbnl: esnet may ask for 21 Mbit/s"):
+        anl.in_force(connection, 4, 1)
+    assert world.rates() == before
+    anl.modify(connection, premium(5_000_000))
+    world.run()
+    assert world.rates() == {name: [5_000_000, 15_000_000] for name in NAMES}
+
+
+def test_an_end_reaches_all(world: World) -> None:
+    connection = reserved(world)
+    world.domains["anl"].end(connection, "not needed any more")
+    world.run()
+    assert world.states() == {name: [State.CANCELLED] for name in NAMES}
+    assert set(world.phases(connection).values()) == {ConnectionPhase.TERMINATED}
+
+
+def test_a_segment_that_its_operator_cancels_ends_the_others(world: World) -> None:
+    connection = reserved(world)
+    entry = world.ledgers["esnet"].list(_all())[0]
+    world.ledgers["esnet"].transition(entry.handle, State.CANCELLED, world.now, actor="operator")
+    world.tick()
+    world.settle()
+    assert world.states() == {name: [State.CANCELLED] for name in NAMES}
+    assert "esnet: its segment was cancelled" in world.domains["anl"].get(connection).why
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("at", range(1, 13))
+@pytest.mark.in_short(*(f"{at}-{name}" for at in (2, 5, 8, 11) for name in NAMES))
+def test_a_controller_that_is_killed_at_any_step_leaves_nothing_half(world: World, name: str, at: int) -> None:
+    """It does so many pieces of work, is gone with what it had not kept, and comes back a minute later."""
+    connection = world.domains["anl"].reserve(premium(), "hep").id
+    for _ in range(at):
+        if world.work:
+            owner, work = world.work.pop(0)
+            if owner in world.domains:
+                work()
+    world.kill(name)
+    world.run()
+    world.tick()
+    world.start(name)
+    world.settle()
+    phases = set(phases_known(world, connection))
+    rates = {tuple(each) for each in world.rates().values()}
+    assert rates in ({()}, {(10_000_000,)}), world.rates()
+    assert phases <= {ConnectionPhase.START} or ConnectionPhase.START not in phases
+    assert not world.held()
+
+
+def phases_known(world: World, connection: str) -> list[ConnectionPhase]:
+    """Of the domains that have heard of a connection."""
+    rows = [agreement.store.find(connection) for agreement in world.domains.values()]
+    return [ConnectionPhase(row.phase) for row in rows if row]
+
+
+@pytest.mark.parametrize("deed", [Deed.HOLD, Deed.KEEP, Deed.COMMIT])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_controller_that_dies_between_its_ledger_and_its_note_does_it_again(
+    world: World, name: str, deed: Deed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments = world.domains[name].segments
+    dies = [True]
+    do = type(segments).do
+
+    class Died(BaseException):
+        pass
+
+    def then_die(self, what, connection, now):  # type: ignore[no-untyped-def]
+        result = do(self, what, connection, now)
+        if self is segments and what is deed and dies.pop():
+            raise Died
+        return result
+
+    monkeypatch.setattr(type(segments), "do", then_die)
+    connection = ""
+    try:
+        connection = world.domains["anl"].reserve(premium(), "hep").id
+        world.run()
+    except Died:
+        pass
+    monkeypatch.setattr(type(segments), "do", do)
+    connection = connection or world.domains["anl"].latest(1)[0].id
+    world.kill(name)
+    world.start(name)
+    world.settle()
+    assert world.states() == COMMITTED
+
+
+def test_a_domain_that_never_answers_is_named_and_nothing_stays_held(world: World) -> None:
+    world.unreachable.add("lbnl")
+    connection = reserved(world)
+    world.tick(timedelta(seconds=60))
+    for _ in range(25):
+        world.tick()
+    why = world.domains["anl"].get(connection).why
+    assert why == "lbnl did not answer esnet within 2 min"
+    assert world.rates() == {name: [] for name in NAMES}
+    assert not world.held()
+    world.unreachable.clear()
+    world.settle()
+
+
+def test_a_domain_that_is_gone_for_a_while_learns_what_was_decided(world: World) -> None:
+    """It gave its word, and what was decided does not reach it until it is back."""
+    decided: list[str] = []
+
+    def lost(receiver: str, text: str) -> bool:
+        committing = world.domains["anl"].latest(1)[0].phase in (ConnectionPhase.COMMITTING, ConnectionPhase.START)
+        if committing and "lbnl" in (receiver, issuer_of(text)):
+            decided.append(receiver)
+            return True
+        return False
+
+    world.lost = lost
+    connection = reserved(world)
+    for _ in range(8):
+        world.tick()
+    assert decided
+    assert world.domains["lbnl"].get(connection).in_doubt
+    assert world.states()["lbnl"] == [State.HELD], "four minutes later it is held: the hold's two are over"
+    world.lost = lambda _receiver, _text: False
+    world.settle()
+    assert world.states() == COMMITTED
+
+
+def test_clocks_that_differ_too_much_are_told_and_nothing_is_held(world: World) -> None:
+    world.clocks["esnet"] = timedelta(seconds=45)
+    connection = reserved(world)
+    for _ in range(5):
+        world.tick()
+    anl = world.domains["anl"]
+    assert "the clock of anl is 45 s behind that of esnet" in anl.meetings.troubles["esnet"]
+    assert anl.get(connection).why == "esnet did not answer anl within 2 min"
+    assert not world.held()
+
+
+def test_clocks_that_differ_a_little_agree(world: World) -> None:
+    world.clocks["esnet"] = timedelta(seconds=20)
+    reserved(world)
+    assert world.states() == COMMITTED
+    assert world.domains["esnet"].meetings.differences["anl"] == timedelta(seconds=-20)
+
+
+def test_a_loop_of_domains_is_refused(world: World) -> None:
+    esnet = world.domains["esnet"]
+    request = PeerRequest(premium_by_address(), "hep", "anl", ("cern", "esnet"))
+    with pytest.raises(NotThatWay, match="esnet: a loop of domains, cern → esnet → esnet"):
+        esnet.reserve(request.reservation, "hep", behind=request, previous="anl")
+
+
+def premium_by_address():  # type: ignore[no-untyped-def]
+    return premium().model_copy(
+        update={"source": Endpoint(host="10.10.11.2"), "destination": Endpoint(host="10.10.21.2")}
+    )
+
+
+def test_two_domains_that_mean_different_links_are_told_both(world: World) -> None:
+    request = PeerRequest(premium_by_address(), "hep", "anl", ("anl",), own="10.10.2.6", other="10.10.2.1")
+    with pytest.raises(
+        NotThatWay, match=r"anl asks for the link whose end is 10\.10\.2\.6, and here it is 10\.10\.2\.2"
+    ):
+        world.domains["esnet"].reserve(request.reservation, "hep", behind=request, previous="anl")
+
+
+def test_a_stranger_and_rubbish_are_refused(world: World) -> None:
+    from slotcar.domains.tickets import signed_message
+
+    anl, esnet, lbnl = (world.domains[name] for name in NAMES)
+    with pytest.raises(NotAuthentic, match="lbnl knows no neighbour anl; it has esnet"):
+        lbnl.hear(signed_message(anl.key, "lbnl", {}, NOW))
+    with pytest.raises(NotAuthentic, match="esnet knows no neighbour without a name; it has anl, lbnl"):
+        esnet.hear("rubbish")
+    for body in ({}, {"kind": "reserve"}, {"kind": "?", "connection": "c", "version": 1, "why": "", "content": ""},
+                 {"kind": "query", "connection": "c", "version": "x", "why": "", "content": ""}):  # fmt: skip
+        with pytest.raises(NotAuthentic, match="what anl said is no message between domains"):
+            esnet.hear(signed_message(anl.key, "esnet", body, NOW))
+    assert world.states() == {name: [] for name in NAMES}
+
+
+def test_an_agent_asks_each_in_turn_and_the_first_commits(world: World) -> None:
+    anl, esnet, lbnl = (world.domains[name] for name in NAMES)
+    first = anl.reserve(premium(), "hep", by_agent=True)
+    assert first.phase is ConnectionPhase.CHECKING
+    with pytest.raises(
+        protocol.NotNow, match=r"anl: connection .* is reserve-checking, on condition of esnet's ticket"
+    ):
+        anl.commit(first.id)
+    second = agent_asks(world, "esnet", "anl", first.id)
+    third = agent_asks(world, "lbnl", "esnet", first.id)
+    assert (second.phase, third.phase) == (ConnectionPhase.CHECKING, ConnectionPhase.HELD)
+    esnet.show(first.id, lbnl.ticket_for(lbnl.get(first.id)))
+    anl.show(first.id, esnet.ticket_for(esnet.get(first.id)))
+    assert world.states() == {name: [State.HELD] for name in NAMES}
+    anl.commit(first.id)
+    world.settle()
+    assert world.states() == COMMITTED
+
+
+def agent_asks(world: World, name: str, previous: str, connection: str):  # type: ignore[no-untyped-def]
+    text = world.domains[previous].request_for_next(connection)
+    request = PeerRequest.from_text(text)
+    return world.domains[name].reserve(
+        request.reservation, "hep", by_agent=True, behind=request, connection_id=connection, previous=previous
+    )
+
+
+def test_an_agent_that_goes_away_leaves_nothing(world: World) -> None:
+    lbnl, esnet = world.domains["lbnl"], world.domains["esnet"]
+    first = world.domains["anl"].reserve(premium(), "hep", by_agent=True)
+    agent_asks(world, "esnet", "anl", first.id)
+    agent_asks(world, "lbnl", "esnet", first.id)
+    esnet.show(first.id, lbnl.ticket_for(lbnl.get(first.id)))
+    for _ in range(6):
+        world.tick()
+    world.settle()
+    assert world.states() == {"anl": [State.TIMED_OUT], "esnet": [State.CANCELLED], "lbnl": [State.CANCELLED]}
+
+
+def test_a_ticket_of_another_connection_is_refused(world: World) -> None:
+    from slotcar.domains.errors import TicketRefused
+
+    anl, esnet, lbnl = (world.domains[name] for name in NAMES)
+    connections = []
+    for name in ("tonight", "tomorrow"):
+        first = anl.reserve(premium(name=name), "hep", by_agent=True)
+        agent_asks(world, "esnet", "anl", first.id)
+        agent_asks(world, "lbnl", "esnet", first.id)
+        connections.append(first.id)
+    with pytest.raises(TicketRefused, match=r"lbnl's ticket is for another connection"):
+        esnet.show(connections[0], lbnl.ticket_for(lbnl.get(connections[1])))
+    with pytest.raises(TicketRefused, match=r"esnet's ticket is not signed with esnet's key"):
+        anl.show(connections[0], lbnl.ticket_for(lbnl.get(connections[0])))
