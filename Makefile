@@ -7,10 +7,11 @@ PYTHON_BIN := .venv/bin/python
 # what stays together.
 SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection image sbom site clean
+.PHONY: help demo demo-down domains test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection image sbom site clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
+	@echo "make domains  three controllers, one for each domain of the lab, agree on a flow over all of them"
 	@echo "make test    set up, then run the tests: a case of everything"
 	@echo "make test-slow  the cases that make test leaves out: long ones, traffic in real time, and new random ones"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
@@ -31,6 +32,9 @@ setup-dev:
 
 demo: setup
 	@$(PYTHON_BIN) -m slotcar_lab.demo
+
+domains: setup
+	@$(PYTHON_BIN) -m slotcar_lab.domains
 
 demo-down: setup
 	@$(PYTHON_BIN) -m slotcar_lab.demo --down

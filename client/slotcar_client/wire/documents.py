@@ -904,3 +904,47 @@ class Problem(TypedDict):
     refusal: NotRequired[Refusal | None]
     current_version: NotRequired[int | None]
     quota: NotRequired[QuotaOfOwner | None]
+
+
+class PeerAnswers(TypedDict):
+    """What a domain's controller answers to its neighbour at once, signed; more comes as messages of its own."""
+
+    answers: list[str]
+
+
+class Connection(TypedDict):
+    """A reservation over several domains, as one of them knows it."""
+
+    connection: str
+    domain: str
+    previous: Annotated[str | None, "the domain that asks; null of the first"]
+    next: Annotated[str | None, "the domain that is asked; null of the last"]
+    name: str
+    owner: Annotated[str, "with its domain, `hep@anl`"]
+    phase: Annotated[str, "NSI CS 2.1's states; `reserve-start`: nothing is under way"]
+    version: Annotated[int, "the last attempt"]
+    committed: Annotated[int, "the attempt that is in force; 0 for none"]
+    condition: Annotated[str, "of an agent's: the domain whose ticket it waits for"]
+    in_doubt: Annotated[bool, "this domain gave its word, and asks what was decided"]
+    why: Annotated[str, "why the last attempt failed, or it is over"]
+    hold_until: Time
+    slots: list[Slot]
+    ticket: Annotated[str, "for an agent to show to the previous domain"]
+    request_for_next: Annotated[str, "what an agent asks the next domain for"]
+
+
+class Connections(TypedDict):
+    items: list[Connection]
+
+
+class Neighbour(TypedDict):
+    domain: str
+    controller: str
+    fingerprint: Annotated[str, "of its certificate, SHA-256"]
+    clock_ahead_ms: Annotated[int | None, "its clock before this one's, the way included; null: not heard yet"]
+    trouble: Annotated[str, "why it was not reached, or not believed, last"]
+
+
+class Domains(TypedDict):
+    domain: Annotated[str | None, "this controller's; null: all of its inventory"]
+    neighbours: list[Neighbour]

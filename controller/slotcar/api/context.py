@@ -25,6 +25,7 @@ from slotcar.base.timebase import RFC_3339, SYSTEM
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.desk import Desk
+from slotcar.domains.agreement import Agreement
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
@@ -54,11 +55,12 @@ class Context:
     started_at: datetime = field(default_factory=SYSTEM.now)
     watch: WatchStatus | None = None
     proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
+    agreement: Agreement | None = None
 
     @property
     def desk(self) -> Desk:
         """What answers verbs."""
-        return Desk(self.broker, self.loop, self.watch, self.started_at)
+        return Desk(self.broker, self.loop, self.watch, self.started_at, self.agreement)
 
     def now(self) -> datetime:
         """The present instant."""

@@ -20,14 +20,14 @@ class PortInUse(CannotListen):
 
 
 @contextmanager
-def bound(host: str, port: int) -> Iterator[list[socket.socket]]:
+def bound(host: str, port: int, instead: str = "another --port") -> Iterator[list[socket.socket]]:
     """A socket for each address of `host` (`localhost` has two), as long as the `with` lasts.
 
     Raises:
         CannotListen, PortInUse.
     """
     with ExitStack() as stack:
-        with _refused(host, port):
+        with _refused(host, port, instead):
             infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
             sockets = [stack.enter_context(_bound(family, address)) for family, *_, address in dict.fromkeys(infos)]
         yield sockets

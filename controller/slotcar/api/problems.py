@@ -20,6 +20,7 @@ from slotcar.book.rules import errors as policy_errors
 from slotcar.book.rules.request_limits import PlanTooLarge
 from slotcar.book.rules.roles import NotAllowed
 from slotcar.book.rules.webhooks import WrongWebhook
+from slotcar.domains import errors as domain_errors
 from slotcar.network.path import NoPath
 from slotcar.notify.sending import WrongUrl
 from slotcar.notify.signing import SecretUnusable
@@ -65,6 +66,11 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (WrongKind, 422, "invalid-input", "The request is wrong"),
     (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
     (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
+    (domain_errors.UnknownConnection, 404, "unknown-connection", "There is no such connection"),
+    (domain_errors.ConnectionRefused, 409, "refused-by-domain", "A domain refuses"),
+    (domain_errors.TicketRefused, 409, "ticket-refused", "The ticket is not taken"),
+    (domain_errors.NotAuthentic, 403, "not-a-neighbour", "It is not from whom it says"),
+    (domain_errors.NotThatWay, 422, "no-path", "There is no path"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
     (SlotcarError, 409, "not-possible", "Not possible"),
 )

@@ -22,6 +22,7 @@ from slotcar.api import serving_record
 from slotcar.api.connections import BACKLOG, connection_options, reserve_descriptors
 from slotcar.api.context import Context
 from slotcar.api.listening import bound, bound_for_datagrams, listen
+from slotcar.api.peers import listening_to_neighbours
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
 from slotcar.auth.tokens import TokenStore
@@ -32,6 +33,7 @@ from slotcar.base.stopping import PROCESS, end_after
 from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.broker import Broker
+from slotcar.broker.agreeing import agreement_for
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -116,7 +118,11 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
         log.warning(
             "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
-    with bound(settings.listen_host, settings.listen_port) as sockets, _syslog_socket(settings) as syslog:
+    with (
+        bound(settings.listen_host, settings.listen_port) as sockets,
+        _syslog_socket(settings) as syslog,
+        _peer_sockets(settings) as peers,
+    ):
         network = load_network(settings.need_inventory(), settings.vault_password_file, settings.domain)
         embedded_at = None if settings.database_url else settings.state_dir.absolute() / "postgres"
         if embedded_at and embedded.left_running(embedded_at):
@@ -126,7 +132,8 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
             )
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             watched = partial(_watcher, settings, network, ledger, clocks, syslog)
-            _serve(settings, Broker(ledger, network, settings, clocks), tokens, sockets, watched, application)
+            broker = Broker(ledger, network, settings, clocks)
+            _serve(settings, broker, tokens, sockets, watched, application, peers)
     if embedded_at and (others := embedded.users(embedded_at)):
         log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
 
@@ -139,6 +146,16 @@ def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket |
     if settings.syslog_listen is None or not settings.reconcile:
         return nullcontext()
     return bound_for_datagrams(*settings.syslog_listen)
+
+
+def _peer_sockets(settings: Settings) -> AbstractContextManager[list[socket.socket]]:
+    """
+    Raises:
+        CannotListen, PortInUse.
+    """
+    if settings.peer_listen is None or settings.domain is None:
+        return nullcontext([])
+    return bound(*settings.peer_listen, instead="another SLOTCAR_PEER_LISTEN")
 
 
 def _watcher(
@@ -165,6 +182,7 @@ def _serve(
     sockets: list[socket.socket],
     watcher_for: Callable[[LoopStatus], Watcher | None],
     application: Callable[[Context], FastAPI],
+    peers: list[socket.socket],
 ) -> None:
     """
     Raises:
@@ -180,6 +198,7 @@ def _serve(
         loop.status if loop else None,
         started_at=broker.clocks.now(),
         watch=watcher.status if watcher else None,
+        agreement=agreement_for(broker),
     )
     app = application(context)
     exempt_from_collections()
@@ -205,7 +224,7 @@ def _serve(
         port = sockets[0].getsockname()[1]
         log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
         try:
-            with _record(settings, port):
+            with _record(settings, port), _neighbours(context, peers):
                 server.run(sockets)
         finally:
             requested = PROCESS.requested.is_set() and not parts.failures
@@ -218,6 +237,16 @@ def _serve(
     log.info("stopped", signal=PROCESS.signal_number)
     if PROCESS.at_once.is_set():
         raise SystemExit(128 + PROCESS.signal_number)
+
+
+def _neighbours(context: Context, sockets: list[socket.socket]) -> AbstractContextManager[None]:
+    if context.agreement is None or not sockets:
+        return nullcontext()
+    listen(sockets, BACKLOG)
+    log.info(
+        "agreeing with neighbours", domain=context.agreement.name, neighbours=sorted(context.agreement.neighbours)
+    )
+    return listening_to_neighbours(context, sockets)
 
 
 @contextmanager

@@ -50,6 +50,8 @@ KEY = 100
 #: What a mapping of labels holds, whatever its keys are.
 _OF_LABELS = "labels.*"
 #: By the key that a text is the value of, or the parameter; a list's texts are its key's.
+#: Between controllers of domains: what is asked of the next one, what is shown of it, and what carries both.
+PEER_REQUEST, TICKET, PEER_MESSAGE = 200_000, 100_000, 500_000
 OF_KEY: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("name", "group"), NAME),
@@ -76,6 +78,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         "set": SET_NAME, "set_name": SET_NAMES,
         "search": SEARCH, "before": CURSOR, "after": CURSOR,
         "reason": REASON,
+        "connection": HANDLE, "previous": PLACE, "request": PEER_REQUEST, "ticket": TICKET, "message": PEER_MESSAGE,
         "url": URL, "next": URL, "secret": SECRET_PLACE, "kind": EVENT_KIND, "kinds": EVENT_KIND,
         "token": TOKEN, "text": PASTED, "plan": PASTED,
     }

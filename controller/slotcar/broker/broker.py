@@ -127,7 +127,7 @@ class Broker(ReservationFiles):
         require_few_windows((("", one.reservation) for one in members), self.settings.max_windows)
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
-        how = {"hold_until": now + hold} if hold else {}
+        how: dict[str, Any] = {"hold_until": now + hold} if hold else {}
         entries = self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
         groups: dict[str, list[Entry]] = {}
         for entry in entries:

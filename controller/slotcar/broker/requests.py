@@ -17,6 +17,7 @@ from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_short_key
 from slotcar.book.rules.roles import Caller
 from slotcar.broker.queries import Queries
+from slotcar.network.elsewhere import leaves
 from slotcar.network.path.model import Path
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
@@ -33,11 +34,13 @@ SOLVER = HighsSolver()
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a create is meant: `hold` keeps it for that long instead of committing it."""
+    """How a create is meant: `hold` keeps it for that long instead of committing it. `is_segment`: other domains have the
+    rest of its path, and agree."""
 
     hold: timedelta | None = None
     idempotency_key: str | None = None
     fingerprint: str = ""
+    is_segment: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Requests(Queries):
             hold_until=hold_until,
             idempotency_key=options.idempotency_key,
             fingerprint=options.fingerprint,
+            is_segment=options.is_segment,
         )
 
     def modify(
@@ -112,7 +116,7 @@ class Requests(Queries):
         """
         return self._admit(
             reservation, caller, now, present=entry.paths, hold_until=None, replaces=entry.handle,
-            expected_version=entry.version, proposes=True,
+            expected_version=entry.version, proposes=True, is_segment=True,
         )  # fmt: skip
 
     def report(
@@ -227,7 +231,18 @@ class Requests(Queries):
         """The condition that a moved reservation must meet beside room in the tables."""
         return self._platform_limits.condition(RoutedReservation(entry.reservation, entry.paths, entry.demands))
 
-    def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
+    def _request(
+        self, routed: RoutedReservation, caller: Caller, *, is_segment: bool = False, **how: Any
+    ) -> AdmissionRequest:
+        """
+        Raises:
+            NotPossible: the path leaves for domains of other controllers, which nobody asks.
+        """
+        if not is_segment and leaves(routed.paths, self.network):
+            raise NotPossible(
+                f"the way from {routed.paths[0].source} to {routed.paths[0].destination} leaves this controller's domain:"
+                " reserve, change and end it with `slotcar domains`, which asks the others, too"
+            )
         return AdmissionRequest(
             reservation=self._granted(routed.reservation, caller),
             paths=routed.paths,

@@ -86,7 +86,8 @@ class LedgerSegments:
     def _hold(self, connection: Connection, now: datetime) -> None:
         caller, reservation = self._caller(connection), self._reservation(connection)
         # A hold that a crash left is the same one: the key says so, and it may have run out meanwhile.
-        options = Options(max(connection.until - now, connection.until - connection.began), connection.id)
+        hold = max(connection.until - now, connection.until - connection.began)
+        options = Options(hold, connection.id, is_segment=True)
         entry = self.broker.create(reservation, caller, now, options)
         if entry.state is not State.HELD:
             raise SegmentRefused(f"the hold of {reservation.name} is {entry.state.value}")

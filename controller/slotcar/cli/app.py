@@ -12,6 +12,7 @@ from slotcar.cli import (
     contexts,
     database,
     devices,
+    domains,
     enquiring,
     explaining,
     grouping,
@@ -101,6 +102,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, holding, hosts,
-    policies, webhooks, contexts, database, admin,
+    policies, webhooks, domains, contexts, database, admin,
 ):  # fmt: skip
     module.register(app)

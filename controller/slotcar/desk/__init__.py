@@ -1,6 +1,17 @@
 """Prepares and runs a verb for a caller, and answers with its document: a family of verbs is a module here."""
 
-from slotcar.desk import devices, groups, offers, plans, reservations, views, webhooks
+from slotcar.desk import connections, devices, groups, offers, plans, reservations, views, webhooks
 from slotcar.desk.desk import ANSWERS, Desk
 
-__all__ = ["ANSWERS", "Desk", "devices", "groups", "offers", "plans", "reservations", "views", "webhooks"]
+__all__ = [
+    "ANSWERS",
+    "Desk",
+    "connections",
+    "devices",
+    "groups",
+    "offers",
+    "plans",
+    "reservations",
+    "views",
+    "webhooks",
+]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from slotcar.base.timebase import SYSTEM
 from slotcar.broker import Broker
 from slotcar.desk.overview import Overview
+from slotcar.domains.agreement import Agreement
 from slotcar.policy.caller import Caller
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
@@ -25,12 +26,14 @@ class Desk:
     Attributes:
         loop, watch: what the controller of this process does; None where it does not.
         started_at: when this process began.
+        agreement: with other domains; None where the controller has all of its inventory.
     """
 
     broker: Broker
     loop: LoopStatus | None = None
     watch: WatchStatus | None = None
     started_at: datetime = field(default_factory=SYSTEM.now)
+    agreement: Agreement | None = None
 
     @property
     def overview(self) -> Overview:

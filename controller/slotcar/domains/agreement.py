@@ -10,7 +10,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -97,6 +98,7 @@ class _Repeats:
 class Agreement:
     """Attributes:
     name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
+    closes: what ends with it.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Agreement:
     carrier: Carrier
     now: Callable[[], datetime]
     spread: Callable[[Callable[[], None]], None]
+    closes: tuple[Callable[[], None], ...] = ()
     meetings: Meetings = field(default_factory=Meetings)
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -419,6 +422,10 @@ class Agreement:
         )  # fmt: skip
         return TicketTerms(receiver, connection.id, connection.version, request.digest, request.reservation, who, sls)
 
+    def close(self) -> None:
+        for close in self.closes:
+            close()
+
     # -- time ----------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
@@ -522,16 +529,20 @@ def _message_of(body: Mapping[str, Any], sender: str, receiver: str) -> PeerMess
     return PeerMessage(kind, texts["connection"], version, sender, receiver, printable(texts["why"]), texts["content"])
 
 
-def threads() -> Callable[[Callable[[], None]], None]:
-    """Runs each piece of work in a thread of its own, as many at a time as there are neighbours to wait for."""
-    from concurrent.futures import ThreadPoolExecutor
+class Threads:
+    """Runs pieces of work in a few threads of their own, until it is closed."""
 
-    pool = ThreadPoolExecutor(8, "slotcar-domains")
+    def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
 
-    def spread(work: Callable[[], None]) -> None:
-        pool.submit(_reported, work)
+        self._pool = ThreadPoolExecutor(8, "slotcar-domains")
 
-    return spread
+    def __call__(self, work: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # it was closed: what is kept says that the work is still to be done
+            self._pool.submit(_reported, work)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _reported(work: Callable[[], None]) -> None:
@@ -539,15 +550,3 @@ def _reported(work: Callable[[], None]) -> None:
         work()
     except Exception:
         log.exception("a step between domains failed; it is taken again")
-
-
-def at_once(queue: list[Callable[[], None]]) -> Callable[[Callable[[], None]], None]:
-    """Collects work for whoever runs it: simulations and tests in one thread."""
-    return queue.append
-
-
-def run_all(queue: list[Callable[[], None]]) -> Iterator[None]:
-    """Does the work of a queue piece by piece."""
-    while queue:
-        queue.pop(0)()
-        yield

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from slotcar.base.problems import SlotcarError
 from slotcar.base.units import format_duration
 from slotcar.domains.model import (
     HOLD,
@@ -27,7 +28,7 @@ from slotcar.domains.model import (
 )
 
 
-class NotNow(Exception):
+class NotNow(SlotcarError):
     """The connection's phase does not allow it; the message says why."""
 
 
@@ -102,19 +103,18 @@ def committed_by_agent(connection: Connection) -> Connection:
     ):
         return connection
     if connection.phase is not ConnectionPhase.HELD:
-        condition = f", on condition of {connection.next}'s ticket" if _awaits_ticket(connection) else ""
+        awaited = awaited_ticket(connection)
+        condition = f", on condition of {awaited}'s ticket" if awaited else ""
         raise NotNow(f"{connection.domain}: connection {connection.id} is {connection.phase.value}{condition}")
     if not connection.is_first:
         raise NotNow(f"{connection.domain}: the first domain of connection {connection.id} decides, not this one")
     return replace(connection, phase=ConnectionPhase.COMMITTING)
 
 
-def _awaits_ticket(connection: Connection) -> bool:
-    return (
-        connection.phase is ConnectionPhase.CHECKING
-        and connection.next is not None
-        and connection.next_says is not NextSays.HELD
-    )
+def awaited_ticket(connection: Connection) -> str:
+    """Of an agent's connection, the domain on condition of whose ticket it is held; empty where it waits for none."""
+    waits = connection.by_agent and connection.phase is ConnectionPhase.CHECKING
+    return connection.next or "" if waits and connection.next_says is not NextSays.HELD else ""
 
 
 # -- what happens by itself ----------------------------------------------------------------------------------------
@@ -438,5 +438,5 @@ def _maybe_terminated(connection: Connection) -> Connection:
         and _next_knows(connection)
         and (connection.is_first or connection.previous_knows)
     ):
-        return replace(connection, phase=ConnectionPhase.TERMINATED)
+        return replace(connection, phase=ConnectionPhase.TERMINATED, committed=0)
     return connection

@@ -100,13 +100,8 @@ class PeerRequest:
             reservation = Reservation.from_document(document["reservation"])
             written = Reservation.from_document(document["written"]) if document.get("written") else None
             return cls(reservation, texts[0], texts[1], through, document["own"], document["other"], written)
-        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
             raise NotThatWay("what was asked is no request between domains") from error
-
-
-def leaves(paths: Sequence[Path], network: Network) -> bool:
-    """Whether a path crosses another controller's domain."""
-    return any(network.domains[network.devices[hop.device].domain].elsewhere for path in paths for hop in path.hops)
 
 
 def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:

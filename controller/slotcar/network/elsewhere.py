@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.network.model import Network
+from slotcar.network.path.model import Path
 
 
 def seen_by(network: Network, domain: str) -> Network:
@@ -36,3 +39,8 @@ def neighbours_of(network: Network, domain: str) -> tuple[str, ...]:
     )
     others = {network.domain_of(other).name for other in links if other is not None}
     return tuple(sorted(others - {domain}))
+
+
+def leaves(paths: Iterable[Path], network: Network) -> bool:
+    """Whether a path crosses another controller's domain."""
+    return any(network.domains[network.devices[hop.device].domain].elsewhere for path in paths for hop in path.hops)

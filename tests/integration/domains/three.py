@@ -146,7 +146,7 @@ def three(server_url: str, template: str, folder: Path) -> Iterator[World]:
         databases = {name: stack.enter_context(_database(server_url, template)) for name in NAMES}
         world = World(databases, folder)
         for name in NAMES:
-            make_key(name, folder / name / "key.pem", folder / name / "certificate.pem", NOW)
+            make_key(name, folder / name / "key.pem", folder / name / "certificate.pem", SYSTEM.now())
         for name in NAMES:
             world.start(name)
         yield world

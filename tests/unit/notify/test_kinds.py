@@ -14,7 +14,7 @@ from slotcar.notify.webhooks import FAMILIES
 ROOT = Path(__file__).resolve().parents[3]
 #: A whole kind, or what an f-string of one begins with.
 KIND = re.compile(r"([a-z-]+)\.(?:[a-z]+(?:-[a-z]+)*)?")
-FILE = re.compile(r".*\.(cfg|csv|html|json|pid|procs|sh|txt|yml)")
+FILE = re.compile(r".*\.(cfg|csv|html|json|pem|pid|procs|sh|txt|yml)")
 #: What is written like a kind and is none: keys, entry points, a unit of systemd, names in examples; and the kind of a
 #: webhook's test, which is sent and never recorded.
 NO_KINDS = {"defaults", "labels", "rate", "slotcar", "steps", "tonight", "webhook"}

@@ -8,6 +8,17 @@ document has as a tag.
 
 from typing import Any
 
+from slotcar_client.wire.verbs.connections import (
+    CommitConnection,
+    Connect,
+    ConnectFurther,
+    Connections,
+    ConnectionStatus,
+    Domains,
+    EndConnection,
+    ModifyConnection,
+    ShowTicket,
+)
 from slotcar_client.wire.verbs.devices import Difference, Hold, Holds, Release
 from slotcar_client.wire.verbs.groups import (
     Group,
@@ -69,11 +80,18 @@ __all__ = [
     "Boundary",
     "Cancel",
     "Commit",
+    "CommitConnection",
     "Configurations",
+    "Connect",
+    "ConnectFurther",
+    "ConnectionStatus",
+    "Connections",
     "Controller",
     "Create",
     "DeviceStates",
     "Difference",
+    "Domains",
+    "EndConnection",
     "Endpoints",
     "Enquire",
     "Extend",
@@ -90,6 +108,7 @@ __all__ = [
     "Limits",
     "List",
     "Modify",
+    "ModifyConnection",
     "Network",
     "Place",
     "Progress",
@@ -99,6 +118,7 @@ __all__ = [
     "Resources",
     "Revisions",
     "Services",
+    "ShowTicket",
     "Status",
     "Timeline",
     "Usage",

@@ -1,0 +1,165 @@
+"""`slotcar domains`: a domain's key, its neighbours, and reservations over several domains (ADR 78)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.options import Yes
+from slotcar.cli.output import print_table, stdout
+from slotcar.cli.remote import Api, TokenFile, remote
+from slotcar.cli.tables import Column
+
+if TYPE_CHECKING:
+    from slotcar_client.wire import documents
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(domains, name="domains")
+
+
+domains = typer.Typer(
+    help="Domains with a controller each: keys, neighbours, and reservations over several of them.",
+    no_args_is_help=True,
+)
+ConnectionArgument = Annotated[str, typer.Argument(metavar="CONNECTION", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="a reservation file with one reservation", show_default=False)
+]
+
+
+@domains.command()
+def key() -> None:
+    """Make this domain's key and its certificate, which the neighbours' operators get.
+
+    The domain is SLOTCAR_DOMAIN; the files are SLOTCAR_DOMAIN_KEY_FILE and SLOTCAR_DOMAIN_CERTIFICATE_FILE.
+    """
+    from slotcar.base.settings import MissingSetting, load_settings
+    from slotcar.cli.session import now
+    from slotcar.domains.keys import make_key
+
+    settings = load_settings()
+    if settings.domain is None:
+        raise MissingSetting("no domain: set SLOTCAR_DOMAIN to the name of this controller's domain in the inventory")
+    signed = make_key(settings.domain, settings.domain_key_path, settings.domain_certificate_path, now())
+    lines = (
+        f"key          {settings.domain_key_path}",
+        f"certificate  {settings.domain_certificate_path}",
+        f"SHA-256      {signed.fingerprint}",
+    )
+    stdout().print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+@domains.command()
+def status(api: Api = None, token_file: TokenFile = None) -> None:
+    """Show the domain of a controller, its neighbours, and what was last heard of them."""
+    from slotcar_client.wire.verbs import Domains
+
+    with remote(api, token_file) as slotcar:
+        document = slotcar.send(Domains())
+    if document["domain"] is None:
+        stdout().print("This controller has all domains of its inventory.")
+        return
+    rows = [
+        (one["domain"], one["controller"], _clock(one["clock_ahead_ms"]), one["trouble"] or "-")
+        for one in document["neighbours"]
+    ]
+    stdout().print(f"Domain {document['domain']}", markup=False)
+    print_table(_columns("neighbour", "controller", "clock", "trouble"), rows, "No neighbours with a controller.")
+
+
+@domains.command("list")
+def list_(api: Api = None, token_file: TokenFile = None) -> None:
+    """List reservations over several domains, as a controller knows them."""
+    from slotcar_client.wire.verbs import Connections
+
+    with remote(api, token_file) as slotcar:
+        listed = slotcar.send(Connections())["items"]
+    rows = [(one["connection"], f"{one['owner']}/{one['name']}", _way(one), _state(one)) for one in listed]
+    print_table(_columns("connection", "reservation", "way", "state"), rows, "None.")
+
+
+@domains.command()
+def reserve(file: File, api: Api = None, token_file: TokenFile = None) -> None:
+    """Reserve over several domains: this controller asks the next one, and so on. All commit, or none."""
+    from slotcar_client.wire.verbs import Connect
+
+    with remote(api, token_file) as slotcar:
+        _show(slotcar.send(Connect(_reservation_of(file))))
+
+
+@domains.command()
+def modify(connection: ConnectionArgument, file: File, api: Api = None, token_file: TokenFile = None) -> None:
+    """Change a reservation in all domains, to what the file says; or in none."""
+    from slotcar_client.wire.verbs import ModifyConnection
+
+    with remote(api, token_file) as slotcar:
+        _show(slotcar.send(ModifyConnection(connection, _reservation_of(file))))
+
+
+@domains.command()
+def end(
+    connection: ConnectionArgument,
+    reason: Annotated[str, typer.Option(help="one line, for the audit logs of all domains")] = "",
+    api: Api = None,
+    token_file: TokenFile = None,
+    yes: Yes = False,
+) -> None:
+    """End a reservation in all domains. Asks first."""
+    from slotcar_client.wire.verbs import EndConnection
+
+    confirm(yes, f"End {connection} in all domains?")
+    with remote(api, token_file) as slotcar:
+        _show(slotcar.send(EndConnection(connection, reason)))
+
+
+def _reservation_of(file: Path) -> dict[str, Any]:
+    """
+    Raises:
+        InvalidInput: it is no file of one reservation.
+    """
+    from slotcar.base.located_yaml import load, read_text
+    from slotcar.base.problems import InvalidInput, Problem
+    from slotcar.cli.session import now
+    from slotcar.reservation.loading import load_text
+
+    text = read_text(file)
+    count = len(load_text(text, str(file), now()))
+    data = load(text, str(file)).data
+    listed = data.get("reservations", [data]) if isinstance(data, dict) else []
+    if count != 1 or len(listed) != 1:
+        raise InvalidInput([Problem(str(file), 0, "", "is to say one reservation, of a flow", str(count))])
+    defaults = data.get("defaults") or {}
+    return {**defaults, **listed[0]}
+
+
+def _columns(*titles: str) -> list[Column]:
+    return [Column(title, wraps=title == titles[-1]) for title in titles]
+
+
+def _show(connection: documents.Connection) -> None:
+    lines = [
+        f"{connection['connection']}  {connection['owner']}/{connection['name']}",
+        f"way    {_way(connection)}",
+        f"state  {_state(connection)}",
+    ]
+    stdout().print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def _way(connection: documents.Connection) -> str:
+    before = f"{connection['previous']} → " if connection["previous"] else ""
+    return f"{before}{connection['domain']}{' → ' + connection['next'] if connection['next'] else ''}"
+
+
+def _state(connection: documents.Connection) -> str:
+    doubt = ", in doubt" if connection["in_doubt"] else ""
+    why = f": {connection['why']}" if connection["why"] else ""
+    in_force = f", version {connection['committed']} in force" if connection["committed"] else ""
+    return f"{connection['phase']}{in_force}{doubt}{why}"
+
+
+def _clock(ahead_ms: int | None) -> str:
+    return "not heard yet" if ahead_ms is None else f"{ahead_ms:+d} ms"

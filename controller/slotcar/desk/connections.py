@@ -1,0 +1,208 @@
+"""Reservations over several domains, and this domain's neighbours (ADR 78)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from slotcar.base.timebase import iso
+from slotcar.book.rules.request_limits import require_reason
+from slotcar.book.rules.roles import only_owner, owner_for
+from slotcar.desk.desk import Desk, answers
+from slotcar.desk.reservations import owner_of_body
+from slotcar.domains.agreement import Agreement
+from slotcar.domains.errors import NotThatWay, UnknownConnection
+from slotcar.domains.model import Connection
+from slotcar.domains.protocol import awaited_ticket
+from slotcar.domains.way import PeerRequest
+from slotcar.planning.errors import NotPossible
+from slotcar.policy.caller import Caller
+from slotcar.reservation import from_mapping, require_valid
+from slotcar.reservation.model import Reservation
+from slotcar_client.wire import documents, verbs
+
+#: So long a client waits for the domains to agree; it may ask again.
+LONGEST_WAIT_S = 30.0
+MOST_LISTED = 1000
+
+
+@answers(verbs.Connect)
+def connect(verb: verbs.Connect, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
+    agreement, reservation = _agreement(desk), _reservation(verb.reservation, desk, caller)
+    connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent)
+    if not verb.agent:
+        connection = agreement.in_force(connection.id, connection.version, LONGEST_WAIT_S)
+    return _document(agreement, _not_refused(connection))
+
+
+@answers(verbs.ConnectFurther)
+def connect_further(verb: verbs.ConnectFurther, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
+    agreement, request = _agreement(desk), PeerRequest.from_text(verb.request)
+    if request.origin == agreement.name or not request.through:
+        raise NotThatWay(f"{agreement.name} is where connection {verb.connection} begins, and not a further domain")
+    owner_for(caller, f"{request.who}@{request.origin}")
+    connection = agreement.reserve(
+        request.reservation, request.who, by_agent=True, behind=request, connection_id=verb.connection,
+        previous=verb.previous,
+    )  # fmt: skip
+    return _document(agreement, _not_refused(connection))
+
+
+@answers(verbs.ShowTicket)
+def show_ticket(verb: verbs.ShowTicket, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
+    agreement = _agreement(desk)
+    _own(agreement, verb.connection, caller)
+    return _document(agreement, _not_refused(agreement.show(verb.connection, verb.ticket)))
+
+
+@answers(verbs.CommitConnection)
+def commit_connection(
+    verb: verbs.CommitConnection, desk: Desk, caller: Caller, _now: datetime
+) -> documents.Connection:
+    agreement = _agreement(desk)
+    version = _own(agreement, verb.connection, caller).version
+    agreement.commit(verb.connection)
+    return _document(agreement, agreement.in_force(verb.connection, version, LONGEST_WAIT_S))
+
+
+@answers(verbs.ModifyConnection)
+def modify_connection(
+    verb: verbs.ModifyConnection, desk: Desk, caller: Caller, _now: datetime
+) -> documents.Connection:
+    agreement = _agreement(desk)
+    before = PeerRequest.from_text(_own(agreement, verb.connection, caller).request)
+    reservation = _reservation(verb.reservation, desk, caller)
+    if reservation.key != before.reservation.key:
+        raise NotPossible(
+            f"connection {verb.connection} is {'/'.join(before.reservation.key)}: it keeps owner and name"
+        )
+    connection = agreement.modify(verb.connection, reservation)
+    return _document(agreement, agreement.in_force(verb.connection, connection.version, LONGEST_WAIT_S))
+
+
+@answers(verbs.EndConnection)
+def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
+    agreement = _agreement(desk)
+    _own(agreement, verb.connection, caller)
+    require_reason(verb.reason)
+    agreement.end(verb.connection, verb.reason or "ended by its owner")
+    return _document(agreement, agreement.settled(verb.connection, LONGEST_WAIT_S))
+
+
+@answers(verbs.ConnectionStatus)
+def connection_status(
+    verb: verbs.ConnectionStatus, desk: Desk, caller: Caller, _now: datetime
+) -> documents.Connection:
+    agreement = _agreement(desk)
+    return _document(agreement, _own(agreement, verb.connection, caller))
+
+
+@answers(verbs.Connections)
+def connections(_verb: verbs.Connections, desk: Desk, caller: Caller, _now: datetime) -> documents.Connections:
+    agreement = desk.agreement
+    if agreement is None:
+        return {"items": []}
+    own = only_owner(caller)
+    listed = [one for one in agreement.latest(MOST_LISTED) if own in (None, _owner(one, agreement.name))]
+    return {"items": [_document(agreement, one) for one in listed]}
+
+
+@answers(verbs.Domains)
+def domains(_verb: verbs.Domains, desk: Desk, _caller: Caller, _now: datetime) -> documents.Domains:
+    agreement = desk.agreement
+    if agreement is None:
+        return {"domain": None, "neighbours": []}
+    meetings = agreement.meetings
+    return {
+        "domain": agreement.name,
+        "neighbours": [
+            {
+                "domain": name,
+                "controller": one.controller,
+                "fingerprint": one.certificate.fingerprint,
+                "clock_ahead_ms": _ms(meetings.differences.get(name)),
+                "trouble": meetings.troubles.get(name, ""),
+            }
+            for name, one in sorted(agreement.neighbours.items())
+        ],
+    }
+
+
+def _ms(difference: timedelta | None) -> int | None:
+    return None if difference is None else difference // timedelta(milliseconds=1)
+
+
+def _agreement(desk: Desk) -> Agreement:
+    """
+    Raises:
+        NotPossible: this controller has all domains of its inventory.
+    """
+    if desk.agreement is None:
+        raise NotPossible("this controller has all domains of its inventory: reserve with `create`")
+    return desk.agreement
+
+
+def _reservation(body: Mapping[str, Any], desk: Desk, caller: Caller) -> Reservation:
+    now = desk.broker.clocks.now()
+    return require_valid(from_mapping({"owner": owner_of_body(body, caller), **body}, now))
+
+
+def _own(agreement: Agreement, connection_id: str, caller: Caller) -> Connection:
+    """The connection, where the caller may see it; another's is as good as absent.
+
+    Raises:
+        UnknownConnection.
+    """
+    connection, own = agreement.get(connection_id), only_owner(caller)
+    if own not in (None, _owner(connection, agreement.name)):
+        raise UnknownConnection(connection_id)
+    return connection
+
+
+def _owner(connection: Connection, domain: str) -> str:
+    """As this domain's ledger calls it."""
+    request = PeerRequest.from_text(connection.request)
+    return request.who if request.origin == domain else f"{request.who}@{request.origin}"
+
+
+def _not_refused(connection: Connection) -> Connection:
+    """
+    Raises:
+        ConnectionRefused: its present attempt has failed.
+    """
+    if connection.why:
+        from slotcar.domains.errors import ConnectionRefused
+
+        raise ConnectionRefused(connection.why)
+    return connection
+
+
+def _document(agreement: Agreement, connection: Connection) -> documents.Connection:
+    request = PeerRequest.from_text(connection.request)
+    return {
+        "connection": connection.id,
+        "domain": connection.domain,
+        "previous": connection.previous,
+        "next": connection.next,
+        "name": request.reservation.name,
+        "owner": f"{request.who}@{request.origin}",
+        "phase": connection.phase.value,
+        "version": connection.version,
+        "committed": connection.committed,
+        "condition": awaited_ticket(connection),
+        "in_doubt": connection.in_doubt,
+        "why": connection.why,
+        "hold_until": iso(connection.until),
+        "slots": [
+            {
+                "start": iso(slot.start),
+                "end": iso(slot.end),
+                "forward_bps": slot.forward_bps,
+                "reverse_bps": slot.reverse_bps,
+            }
+            for slot in request.reservation.slots
+        ],
+        "ticket": agreement.ticket_for(connection) if connection.by_agent else "",
+        "request_for_next": agreement.request_for_next(connection.id) if connection.by_agent else "",
+    }

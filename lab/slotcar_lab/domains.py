@@ -1,0 +1,154 @@
+"""`make domains`: three controllers with three ledgers, one for each domain of the lab's inventory, that agree.
+
+Each has a folder of its own with its key, its embedded PostgreSQL and its log. A premium flow from ANL through ESnet to
+LBNL is reserved by chain, changed, refused, ended, and reserved by an agent. Nothing is pushed: the routers need not run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import yaml
+
+from slotcar_client import Slotcar
+from slotcar_client.agent import reserve_over
+from slotcar_client.wire.errors import NoAnswer, Problem
+from slotcar_client.wire.verbs import Connect, Connections, Domains, EndConnection, ModifyConnection
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("anl", "esnet", "lbnl")
+RESERVATION = {
+    "name": "tonight", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium", "protocol": "udp",
+    "service": "ip-premium", "direction": "both", "rate": "10 Mbit/s", "start": "now + 1 h", "duration": "PT1H",
+}  # fmt: skip
+START_S = 300.0
+SLOTCAR = Path(sys.executable).parent / "slotcar"
+
+
+def main() -> None:
+    folder = Path(os.environ.get("SLOTCAR_STATE_DIR", ROOT / "var")) / "domains"
+    shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as stack:
+        ports = {name: (_free_port(), _free_port()) for name in NAMES}
+        inventory = _inventory(folder, {name: port for name, (_, port) in ports.items()})
+        started = {name: stack.enter_context(_controller(name, folder, inventory, *ports[name])) for name in NAMES}
+        for name, (client, process) in started.items():
+            _wait_for(client, process, folder / name / "serve.log")
+        show({name: client for name, (client, _) in started.items()})
+
+
+def show(controllers: Mapping[str, Slotcar]) -> None:
+    """What the domains agree on, step by step."""
+    anl = controllers["anl"]
+    _say("ANL asks ESnet, which asks LBNL (a chain), for 10 Mbit/s each way:")
+    chain = anl.send(Connect(RESERVATION))
+    _tell(controllers)
+    _say("20 Mbit/s instead, in all domains or in none:")
+    anl.send(ModifyConnection(chain["connection"], RESERVATION | {"rate": "20 Mbit/s"}))
+    _tell(controllers)
+    _say("30 Mbit/s more, which is more than the SLS of 45 Mbit/s has left:")
+    try:
+        anl.send(Connect(RESERVATION | {"name": "too-much", "rate": "30 Mbit/s"}))
+    except Problem as error:
+        print(f"  refused: {error}")
+    _tell(controllers)
+    _say("The end, in all domains:")
+    anl.send(EndConnection(chain["connection"], "shown"))
+    _tell(controllers)
+    _say("A client asks each domain in turn, and carries the tickets (an agent):")
+    reserve_over(controllers, "anl", RESERVATION | {"name": "by-agent"})
+    _tell(controllers)
+    _say("What ESnet has heard of its neighbours:")
+    for one in controllers["esnet"].send(Domains())["neighbours"]:
+        print(
+            f"  {one['domain']}  {one['controller']}  clock {one['clock_ahead_ms']:+d} ms  {one['trouble'] or 'no trouble'}"
+        )
+
+
+def _say(words: str) -> None:
+    print(f"\n{words}", flush=True)
+
+
+def _tell(controllers: Mapping[str, Slotcar]) -> None:
+    for name, controller in controllers.items():
+        for one in controller.send(Connections())["items"]:
+            rate = one["slots"][0]["forward_bps"] // 1_000_000
+            print(f"  {name:6} {one['name']:10} {rate:3} Mbit/s  {one['phase']}  version {one['committed']} in force")
+
+
+def _inventory(folder: Path, ports: Mapping[str, int]) -> Path:
+    """The lab's, with where each domain's controller is and which certificate it has."""
+    inventory = folder / "inventory"
+    shutil.copytree(ROOT / "inventories" / "lab", inventory)
+    for name in NAMES:
+        file = inventory / "group_vars" / f"{name}.yml"
+        written = yaml.safe_load(file.read_text())
+        certificate = f"../{name}/domain/certificate.pem"
+        written["slotcar_domain"] = {"controller": f"https://127.0.0.1:{ports[name]}", "certificate": certificate}
+        file.write_text(yaml.safe_dump(written, sort_keys=False))
+    for name in NAMES:
+        _run(_environment(name, folder, inventory), "domains", "key")
+    return inventory
+
+
+def _environment(name: str, folder: Path, inventory: Path) -> dict[str, str]:
+    own = {key: value for key, value in os.environ.items() if not key.startswith("SLOTCAR_")}
+    return own | {
+        "SLOTCAR_STATE_DIR": str(folder / name),
+        "SLOTCAR_INVENTORY": str(inventory),
+        "SLOTCAR_DOMAIN": name,
+        "SLOTCAR_OPEN": "true",
+    }
+
+
+def _run(environment: Mapping[str, str], *arguments: str) -> None:
+    subprocess.run([str(SLOTCAR), *arguments], env=dict(environment), check=True)
+
+
+@contextmanager
+def _controller(
+    name: str, folder: Path, inventory: Path, port: int, peer_port: int
+) -> Iterator[tuple[Slotcar, subprocess.Popen[bytes]]]:
+    environment = _environment(name, folder, inventory) | {"SLOTCAR_PEER_LISTEN": f"127.0.0.1:{peer_port}"}
+    _run(environment, "db", "upgrade")
+    with (folder / name / "serve.log").open("w") as log:
+        process = subprocess.Popen(
+            [str(SLOTCAR), "serve", "--no-reconcile", "--port", str(port)],
+            env=environment, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        with Slotcar(f"http://127.0.0.1:{port}") as client:
+            yield client, process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(client: Slotcar, process: subprocess.Popen[bytes], log: Path) -> None:
+    end_s = time.monotonic() + START_S
+    while time.monotonic() < end_s and process.poll() is None:
+        try:
+            client.send(Domains())
+        except NoAnswer:
+            time.sleep(0.2)
+        else:
+            return
+    raise SystemExit(f"the controller did not start:\n{log.read_text()}")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    main()

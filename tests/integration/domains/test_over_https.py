@@ -1,0 +1,253 @@
+"""Three controllers on loopback: HTTPS with certificates of both sides between them, the API before each."""
+
+from __future__ import annotations
+
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from slotcar.api.app import create_app
+from slotcar.api.context import Context
+from slotcar.api.listening import bound, listen
+from slotcar.api.peers import listening_to_neighbours
+from slotcar.auth.tokens import TokenStore
+from slotcar.base.settings import Settings
+from slotcar.base.timebase import SYSTEM
+from slotcar.broker import Broker
+from slotcar.broker.agreeing import agreement_for
+from slotcar.domains import carrying
+from slotcar.domains.agreement import Agreement
+from slotcar.domains.carrying import HttpsCarrier, NotReached
+from slotcar.domains.keys import load_certificate, load_key, make_key
+from slotcar.domains.neighbours import Neighbour
+from slotcar.network.model import Network
+from slotcar.store import open_ledger
+from tests.integration.domains.three import NAMES, World
+from tests.support.patience import wait_for
+from tests.support.ports import free_port
+from tests.unit.domains.networks import lab_of
+
+RESERVATION = {
+    "name": "tonight", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium", "protocol": "udp",
+    "service": "ip-premium", "direction": "both", "rate": "10 Mbit/s", "start": "now + 1 h", "duration": "PT1H",
+}  # fmt: skip
+
+
+@dataclass
+class Controllers:
+    clients: dict[str, httpx.Client]
+    agreements: dict[str, Agreement]
+
+    def ask(self, name: str, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        answer = self.clients[name].request(method, path, json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+def controllers(world: World) -> Iterator[Controllers]:
+    """On the databases of `world`, whose own controllers do nothing here."""
+    with running(world) as started:
+        yield started
+
+
+@contextmanager
+def running(world: World) -> Iterator[Controllers]:
+    ports = {name: free_port() for name in NAMES}
+    with ExitStack() as stack:
+        started = Controllers({}, {})
+        for name in NAMES:
+            folder = world.folder / name
+            settings = Settings(state_dir=folder, domain=name, open=True, reconcile=False, inventory=world.folder,
+                                domain_key_file=folder / "key.pem",
+                                domain_certificate_file=folder / "certificate.pem")  # fmt: skip
+            ledger = stack.enter_context(open_ledger(world.databases[name], folder))
+            broker = Broker(ledger, with_controllers(lab_of(name), ports), settings)
+            context = Context(broker, TokenStore(settings.tokens_path), agreement=agreement_for(broker))
+            assert context.agreement is not None
+            sockets = stack.enter_context(bound("127.0.0.1", ports[name]))
+            listen(sockets, 16)
+            stack.enter_context(listening_to_neighbours(context, sockets))
+            started.agreements[name] = context.agreement
+            started.clients[name] = stack.enter_context(serving(create_app(context)))
+        yield started
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[httpx.Client]:
+    port = free_port()
+    config = uvicorn.Config(app, port=port, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the API ended before it listened"
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+        yield client
+    server.should_exit = True
+    thread.join()
+
+
+def with_controllers(network: Network, ports: dict[str, int]) -> Network:
+    domains = {
+        name: domain.model_copy(
+            update={"controller": f"https://127.0.0.1:{ports[name]}", "certificate": f"{name}/certificate.pem"}
+        )
+        for name, domain in network.domains.items()
+    }
+    return network.model_copy(update={"domains": domains})
+
+
+def test_a_chain_over_https(controllers: Controllers) -> None:
+    chain = controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 201)
+    assert (chain["phase"], chain["committed"], chain["owner"], chain["next"]) == (
+        "reserve-start",
+        1,
+        "hep@anl",
+        "esnet",
+    )
+    for name in NAMES:
+        (entry,) = controllers.ask(name, "GET", "/v1/reservations")["items"]
+        assert entry["state"] == "committed"
+        (listed,) = controllers.ask(name, "GET", "/v1/connections")["items"]
+        assert listed["connection"] == chain["connection"]
+    path = f"/v1/connections/{chain['connection']}"
+    changed = controllers.ask("anl", "POST", f"{path}/modify", RESERVATION | {"rate": "20 Mbit/s"})
+    assert (changed["version"], changed["committed"]) == (2, 2)
+    (entry,) = controllers.ask("lbnl", "GET", "/v1/reservations")["items"]
+    assert entry["reservation"]["rate_bps"] == 20_000_000
+    over = controllers.ask("anl", "POST", f"{path}/end", {"reason": "not needed any more"})
+    assert (over["phase"], over["why"]) == ("terminated", "anl: not needed any more")
+    wait_for(lambda: bool(controllers.ask("lbnl", "GET", path)["why"]), "the last domain to hear of the end")
+    assert controllers.ask("lbnl", "GET", path)["why"] == "anl: not needed any more"
+    neighbours = controllers.ask("esnet", "GET", "/v1/domains")["neighbours"]
+    assert [(one["domain"], one["trouble"]) for one in neighbours] == [("anl", ""), ("lbnl", "")]
+    assert all(abs(one["clock_ahead_ms"]) < 5_000 for one in neighbours)
+
+
+def test_what_leaves_the_domain_is_not_reserved_in_part(controllers: Controllers) -> None:
+    problem = controllers.ask("anl", "POST", "/v1/reservations", RESERVATION, 409)
+    assert problem["detail"].startswith("the way from anl-premium to lbnl-premium leaves this controller's domain")
+    controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 201)
+    (entry,) = controllers.ask("anl", "GET", "/v1/reservations")["items"]
+    answer = controllers.clients["anl"].patch(
+        f"/v1/reservations/{entry['handle']}", json={"rate": "20 Mbit/s"}, headers={"If-Match": "*"}
+    )
+    assert (answer.status_code, "slotcar domains" in answer.text) == (409, True)
+
+
+def test_a_refusal_says_which_domain_in_its_numbers(controllers: Controllers) -> None:
+    lbnl = controllers.agreements["lbnl"]
+    esnet = lbnl.network.domains["esnet"].model_copy(update={"at_most_bps": 5_000_000})
+    lbnl.network = lbnl.network.model_copy(update={"domains": {**lbnl.network.domains, "esnet": esnet}})
+    problem = controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 409)
+    assert problem["type"].endswith("refused-by-domain")
+    assert problem["detail"] == "lbnl: esnet may ask for 5 Mbit/s at most, and asks for 10 Mbit/s"
+
+
+def test_an_agent_over_https(controllers: Controllers) -> None:
+    first = controllers.ask("anl", "POST", "/v1/connections?agent=true", RESERVATION, 201)
+    path = f"/v1/connections/{first['connection']}"
+    assert first["condition"] == "esnet"
+    refused = controllers.ask("anl", "POST", f"{path}/commit", status=409)
+    assert "on condition of esnet's ticket" in refused["detail"]
+    further = {"request": first["request_for_next"], "previous": "anl"}
+    second = controllers.ask("esnet", "POST", f"{path}/segments", further, 201)
+    assert (second["condition"], second["ticket"]) == ("lbnl", "")
+    further = {"request": second["request_for_next"], "previous": "esnet"}
+    third = controllers.ask("lbnl", "POST", f"{path}/segments", further, 201)
+    second = controllers.ask("esnet", "POST", f"{path}/ticket", {"ticket": third["ticket"]})
+    wrong = controllers.ask("anl", "POST", f"{path}/ticket", {"ticket": third["ticket"]}, 409)
+    assert wrong["detail"] == "esnet's ticket is not signed with esnet's key"
+    controllers.ask("anl", "POST", f"{path}/ticket", {"ticket": second["ticket"]})
+    assert controllers.ask("anl", "POST", f"{path}/commit")["committed"] == 1
+    assert controllers.agreements["lbnl"].in_force(first["connection"], 1, 10).committed == 1
+
+
+def test_who_shows_no_certificate_of_a_neighbour_is_not_heard(controllers: Controllers, tmp_path: Path) -> None:
+    address = controllers.agreements["anl"].neighbours["esnet"].controller
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    with pytest.raises((httpx.HTTPError, ssl.SSLError)):
+        httpx.post(f"{address}/v1/domains/messages", json={"message": ""}, verify=trusting, trust_env=False)
+    make_key("cern", tmp_path / "k.pem", tmp_path / "c.pem", controllers.agreements["anl"].now())
+    stranger = HttpsCarrier(load_key("cern", tmp_path / "k.pem", tmp_path / "c.pem"))
+    with pytest.raises(NotReached, match="esnet was not reached at https://127"):
+        stranger.say(controllers.agreements["anl"].neighbours["esnet"], "hello")
+    stranger.close()
+
+
+def test_another_one_than_the_neighbour_is_not_spoken_to(controllers: Controllers) -> None:
+    anl, esnet = controllers.agreements["anl"], controllers.agreements["esnet"]
+    wrong = replace(anl.neighbours["esnet"], controller=esnet.neighbours["lbnl"].controller)
+    with pytest.raises(NotReached, match=r"esnet was not reached .*certificate verify failed"):
+        anl.carrier.say(wrong, "hello")
+
+
+class _Odd(http.server.BaseHTTPRequestHandler):
+    """A neighbour that answers what it likes, or nothing."""
+
+    answer = b"rubbish"
+    never = threading.Event()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.answer:
+            self.never.wait(20)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"rubbish", "esnet answers with status 200 and no words that can be read"),
+        (b'{"answers": [1]}', "no words that can be read"),
+        (b"[" * 5000, "no words that can be read"),
+        (b" " * 3_000_000, "esnet answers without an end"),
+        (b"", "esnet did not answer at https://127.0.0.1:.* within 0.5 s"),
+    ],
+)
+def test_a_neighbour_that_answers_rubbish_or_never_is_named(
+    content: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.setattr(carrying, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(_Odd, "answer", content)
+    for name in ("anl", "esnet"):
+        make_key(name, tmp_path / name / "key.pem", tmp_path / name / "certificate.pem", SYSTEM.now())
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Odd)
+    server.daemon_threads = True
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "esnet" / "certificate.pem", tmp_path / "esnet" / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    carrier = HttpsCarrier(load_key("anl", tmp_path / "anl" / "key.pem", tmp_path / "anl" / "certificate.pem"))
+    certificate = load_certificate("esnet", tmp_path / "esnet" / "certificate.pem")
+    try:
+        with pytest.raises(NotReached, match=words):
+            carrier.say(Neighbour("esnet", f"https://127.0.0.1:{server.server_port}", certificate), "hello")
+    finally:
+        _Odd.never.set()
+        carrier.close()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        _Odd.never.clear()
