@@ -17,6 +17,7 @@ from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
 from slotcar.domains.way import PeerRequest
 from slotcar.planning.errors import NotPossible
+from slotcar.policy.asking import require
 from slotcar.policy.caller import Caller
 from slotcar.reservation import from_mapping, require_valid
 from slotcar.reservation.model import Reservation
@@ -52,7 +53,7 @@ def connect_further(verb: verbs.ConnectFurther, desk: Desk, caller: Caller, _now
 @answers(verbs.ShowTicket)
 def show_ticket(verb: verbs.ShowTicket, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
     agreement = _agreement(desk)
-    _own(agreement, verb.connection, caller)
+    _changeable(agreement, verb.connection, caller)
     return _document(agreement, _not_refused(agreement.show(verb.connection, verb.ticket)))
 
 
@@ -61,7 +62,7 @@ def commit_connection(
     verb: verbs.CommitConnection, desk: Desk, caller: Caller, _now: datetime
 ) -> documents.Connection:
     agreement = _agreement(desk)
-    version = _own(agreement, verb.connection, caller).version
+    version = _changeable(agreement, verb.connection, caller).version
     agreement.commit(verb.connection)
     return _document(agreement, agreement.in_force(verb.connection, version, LONGEST_WAIT_S))
 
@@ -71,7 +72,7 @@ def modify_connection(
     verb: verbs.ModifyConnection, desk: Desk, caller: Caller, _now: datetime
 ) -> documents.Connection:
     agreement = _agreement(desk)
-    before = PeerRequest.from_text(_own(agreement, verb.connection, caller).request)
+    before = PeerRequest.from_text(_changeable(agreement, verb.connection, caller).request)
     reservation = _reservation(verb.reservation, desk, caller)
     if reservation.key != before.reservation.key:
         raise NotPossible(
@@ -84,7 +85,7 @@ def modify_connection(
 @answers(verbs.EndConnection)
 def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
     agreement = _agreement(desk)
-    _own(agreement, verb.connection, caller)
+    _changeable(agreement, verb.connection, caller)
     require_reason(verb.reason)
     agreement.end(verb.connection, verb.reason or "ended by its owner")
     return _document(agreement, agreement.settled(verb.connection, LONGEST_WAIT_S))
@@ -157,6 +158,18 @@ def _own(agreement: Agreement, connection_id: str, caller: Caller) -> Connection
     connection, own = agreement.get(connection_id), only_owner(caller)
     if own not in (None, _owner(connection, agreement.name)):
         raise UnknownConnection(connection_id)
+    return connection
+
+
+def _changeable(agreement: Agreement, connection_id: str, caller: Caller) -> Connection:
+    """The connection, where the caller may change it.
+
+    Raises:
+        UnknownConnection, NotAllowed.
+    """
+    connection = _own(agreement, connection_id, caller)
+    owner = _owner(connection, agreement.name)
+    require(caller, "change", f"change a connection of owner {owner}", owner)
     return connection
 
 

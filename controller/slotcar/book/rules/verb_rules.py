@@ -50,6 +50,18 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     verbs.Addable: VerbRule(_LIVE, True),
     **dict.fromkeys((verbs.Create, verbs.GroupCreate, verbs.GroupCreateAll, verbs.Apply), _LOOKS_FOR_ROOM),
     **dict.fromkeys((verbs.Enquire, verbs.Resources), _LOOKS_FOR_ROOM),
+    **dict.fromkeys(
+        (
+            verbs.Connect,
+            verbs.ConnectFurther,
+            verbs.ShowTicket,
+            verbs.CommitConnection,
+            verbs.ModifyConnection,
+            verbs.EndConnection,
+        ),
+        _LOOKS_FOR_ROOM,
+    ),
+    **dict.fromkeys((verbs.ConnectionStatus, verbs.Connections, verbs.Domains), _READS),
     **dict.fromkeys((verbs.Status, verbs.List, verbs.Group, verbs.GroupList), _READS),
     **dict.fromkeys((verbs.Whoami, verbs.Endpoints, verbs.Services, verbs.Limits), _READS),
     **dict.fromkeys((verbs.Timeline, verbs.Boundaries, verbs.Boundary, verbs.Usage), _READS),
