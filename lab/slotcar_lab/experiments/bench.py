@@ -262,8 +262,8 @@ class Bench:
                 how = f"still runs {within_s:g} s after its time"
                 break
             self.clock.wait_until(self.clock.now() + 1.0)
-        said = (process.stderr or process.stdout).strip()[-500:]
-        raise LabError(f"{' '.join(process.argv)} {how}: {said}")
+        wrote = (process.stderr or process.stdout).strip()[-500:]
+        raise LabError(f"{' '.join(process.argv)} {how}: {wrote}")
 
     def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
         """Starts it now; it ends at `until`, seconds since the epoch."""

@@ -16,6 +16,7 @@ from slotcar_lab.experiments.a1_1.ends import AHEAD_S, ETHERNET_BYTES, IP_AND_UD
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
+from slotcar_lab.patience import HANG_S
 
 HERE = Path(__file__).parent
 LIBRARY = Path(slotcar_client.__file__).parents[1]
@@ -29,7 +30,7 @@ SHORT_SIZES = (64, NETWORK_BLOCK_BYTES, NETWORK_BLOCK_BYTES + 1, 16_384)
 RAW, TCP, AGAIN, ONCE = HOWS = ("raw", "tcp", "again", "once")
 NAMES = {RAW: "datagrams, raw", TCP: "TCP", AGAIN: "A1 with retransmission", ONCE: "A1 without retransmission"}
 #: Of each stream; between two of them ends close and connect.
-STREAM_S, BETWEEN_S, LEAD_S, READY_S = 1.5, 1.5, 6.0, 120.0
+STREAM_S, BETWEEN_S, LEAD_S = 1.5, 1.5, 6.0
 
 
 def on_the_line_bytes(how: str, size: int) -> int:
@@ -65,7 +66,7 @@ def measure(bench: Bench) -> Findings:
         for role, node in (("receive", "receiver"), ("send", "sender")):
             arguments = (role, bench.lab.inside(LIBRARY), ADDRESS, by_the_nodes)
             started.append(bench.lab.start_python(node, HERE / "ends.py", *arguments))
-            started[-1].wait_reported("\n", READY_S)
+            started[-1].wait_reported("\n", HANG_S)
         bench.wait_until(streams[-1]["begin"] + STREAM_S + 2 * AHEAD_S)
         for process in reversed(started):
             bench.wait_ended(process, 10.0)

@@ -11,11 +11,12 @@ from typing import Any
 
 from slotcar_lab.client import LabProcess
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments.a1_1 import ADDRESS, LEAD_S, LIBRARY, READY_S
+from slotcar_lab.experiments.a1_1 import ADDRESS, LEAD_S, LIBRARY
 from slotcar_lab.experiments.a1_2.ends import PENDING, SILENCE_S
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
+from slotcar_lab.patience import HANG_S
 
 HERE = Path(__file__).parent
 SIZE = 1_000
@@ -89,7 +90,7 @@ def _play(bench: Bench, played: list[Case], sent: dict[str, Any], received: dict
         for role, node in (("receive", "receiver"), ("send", "sender")):
             arguments = (role, bench.lab.inside(LIBRARY), ADDRESS, by_the_nodes)
             started.append(bench.lab.start_python(node, HERE / "ends.py", *arguments))
-            started[-1].wait_reported("\n", READY_S)
+            started[-1].wait_reported("\n", HANG_S)
         bench.wait_until(begin + played[0]["seconds"] + 2 * SILENCE_S)
         for process, results in zip(started, (received, sent), strict=True):
             bench.wait_ended(process, 20.0)
