@@ -23,10 +23,7 @@ from slotcar.planning.plan_page import AT_ONCE
 from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
-from slotcar.rollout.holding import Hold
 from slotcar.views.documents import DERIVED_KEYS
-from slotcar.views.phases import Phase
-from slotcar.views.timeline import DeviceAtBoundary, SlotAtBoundary, StateAtBoundary, TimelineItem
 
 Document = Mapping[str, Any]
 _time = datetime.fromisoformat
@@ -67,17 +64,6 @@ def slot_of(document: Document) -> SlotNow:
 
 def _maybe_time(text: str | None) -> datetime | None:
     return _time(text) if text else None
-
-
-def hold_of(document: Document) -> Hold:
-    until = document["until"]
-    return Hold(
-        device=document["device"],
-        reason=document["reason"],
-        actor=document["actor"],
-        since=_time(document["since"]),
-        until=_time(until) if until else None,
-    )
 
 
 def _progress(document: Document) -> ProgressReport:
@@ -131,20 +117,6 @@ def event_of(document: Document) -> Event:
         document["sequence"], _time(document["at"]), document["kind"], document["handle"], document["device"],
         document["details"],
     )  # fmt: skip
-
-
-def timeline_item_of(document: Document) -> TimelineItem:
-    devices = tuple(
-        DeviceAtBoundary(one["device"], Phase(one["phase"]), one["lag_us"], one["message"])
-        for one in document["devices"]
-    )
-    starting, ending, changing = (tuple(document[key]) for key in ("starting", "ending", "changing"))
-    slots = tuple(SlotAtBoundary(one["name"], one["what"], one["number"], one["of"]) for one in document["slots"])
-    states = tuple(
-        StateAtBoundary(one["name"], one["what"], SlotState(one["state"]), _maybe_time(one["since"]), one["why"])
-        for one in document.get("states", ())  # older controllers say nothing of them
-    )
-    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing, slots, states)
 
 
 def members_of(document: Document) -> tuple[Entry, ...]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotcar.base.timebase import iso
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, Yes, complete_device, time_of
 from slotcar.cli.output import stdout
-from slotcar.cli.session import caller, now, verbs
+from slotcar.cli.session import AnyDesk, NearDesk, now, sender
 
 if TYPE_CHECKING:
-    from slotcar.broker import Broker
-    from slotcar.cli.over_http import OverHttp
-    from slotcar.rollout.holding import Hold
+    from slotcar_client.wire import documents
 
 
 def register(app: typer.Typer) -> None:
@@ -37,14 +35,14 @@ def hold(
 
     The hold lasts until `--until`, or until `slotcar release`.
     """
-    with verbs(inventory) as opened:
-        holder = _holder(opened)
-        names = holder.named(device)
+    from slotcar_client.wire import verbs
+
+    with sender(inventory) as controller:
+        names = _named(controller, device)
         end = time_of("--until", until, now())
         confirm(yes, f"Hold {', '.join(names)}?")
         for name in names:
-            one = holder.hold(name, end, reason)
-            stdout().print(f"{name}: {one.words}", markup=False, soft_wrap=True)
+            _print(controller.send(verbs.Hold(name, reason, iso(end) if end else None)))
 
 
 def release(
@@ -57,89 +55,43 @@ def release(
     The leading controller then reads them, and pushes what the ledger wants.
     """
     from slotcar.planning.errors import NotPossible
+    from slotcar_client.wire import verbs
 
-    with verbs(inventory) as opened:
-        holder = _holder(opened)
-        names = holder.named(device)
-        held = holder.held()
+    with sender(inventory) as controller:
+        names = _named(controller, device)
+        held = {hold["device"]: hold for hold in controller.send(verbs.Holds())["items"]}
         if others := [name for name in names if name not in held]:
             raise NotPossible(f"{', '.join(others)} {'are' if len(others) > 1 else 'is'} not held; nothing was done")
         for name in names:
-            stdout().print(f"{name}: {held[name].words}", markup=False, soft_wrap=True)
+            _print(held[name])
         confirm(yes, f"Release {', '.join(names)}?")
         for name in names:
-            holder.release(name)
+            controller.send(verbs.Release(name))
     stdout().print(f"Released: {', '.join(names)}.", markup=False)
 
 
-class _Holder(Protocol):
-    """What holds and releases routers; each call is of the present instant and of the caller."""
+def _named(controller: AnyDesk, devices: Collection[str]) -> tuple[str, ...]:
+    """The devices, each once, sorted.
 
-    def named(self, devices: Collection[str]) -> tuple[str, ...]:
-        """The devices, each once, sorted.
+    Raises:
+        NoSuchDevice, or SlotcarError of `slotcar_client`: the inventory lacks one of them.
+    """
+    from slotcar_client.wire import verbs
 
-        Raises:
-            NoSuchDevice, or SlotcarError of `slotcar_client`: the inventory lacks one of them.
-        """
+    if not isinstance(controller, NearDesk):
+        listed = controller.send(verbs.Configurations(device=list(devices)))["items"]
+        return tuple(sorted({configuration["device"] for configuration in listed}))
+    from slotcar.rollout.archive import Archive
+    from slotcar.rollout.unrecorded import record_kept
+    from slotcar.views.devices import named_devices
 
-    def held(self) -> dict[str, Hold]: ...
-
-    def hold(self, device: str, until: datetime | None, reason: str) -> Hold: ...
-
-    def release(self, device: str) -> Hold: ...
-
-
-def _holder(opened: Broker | OverHttp) -> _Holder:
-    from slotcar.broker import Broker
-
-    return _LocalHolds(opened) if isinstance(opened, Broker) else _RemoteHolds(opened)
+    opened = controller.broker
+    record_kept(Archive(opened.settings.state_dir), opened.ledger)  # a rollback may have held them without it
+    return named_devices(opened.network, devices)
 
 
-class _LocalHolds:
-    """Holds in this machine's ledger."""
+def _print(hold: documents.Hold) -> None:
+    from slotcar.rollout.holding import hold_words
 
-    def __init__(self, opened: Broker) -> None:
-        from slotcar.rollout.archive import Archive
-        from slotcar.rollout.unrecorded import record_kept
-
-        record_kept(Archive(opened.settings.state_dir), opened.ledger)  # a rollback may have held them without it
-        self._opened = opened
-
-    def named(self, devices: Collection[str]) -> tuple[str, ...]:
-        from slotcar.views.devices import named_devices
-
-        return named_devices(self._opened.network, devices)
-
-    def held(self) -> dict[str, Hold]:
-        return {one.device: one for one in self._opened.held_routers.holds(caller(), now())}
-
-    def hold(self, device: str, until: datetime | None, reason: str) -> Hold:
-        return self._opened.held_routers.hold(device, caller(), now(), until, reason)
-
-    def release(self, device: str) -> Hold:
-        return self._opened.held_routers.release(device, caller(), now())
-
-
-class _RemoteHolds:
-    """Holds in the ledger of the named controller, with the caller's own rights."""
-
-    def __init__(self, opened: OverHttp) -> None:
-        self._slotcar = opened.slotcar
-
-    def named(self, devices: Collection[str]) -> tuple[str, ...]:
-        return tuple(sorted({one["device"] for one in self._slotcar.configurations(None, devices)}))
-
-    def held(self) -> dict[str, Hold]:
-        from slotcar.cli.from_documents import hold_of
-
-        return {one["device"]: hold_of(one) for one in self._slotcar.holds()}
-
-    def hold(self, device: str, until: datetime | None, reason: str) -> Hold:
-        from slotcar.cli.from_documents import hold_of
-
-        return hold_of(self._slotcar.hold(device, reason, until=until))
-
-    def release(self, device: str) -> Hold:
-        from slotcar.cli.from_documents import hold_of
-
-        return hold_of(self._slotcar.release(device))
+    words = hold_words(hold["reason"], hold["actor"], hold["until"])
+    stdout().print(f"{hold['device']}: {words}", markup=False, soft_wrap=True)

@@ -19,7 +19,6 @@ from slotcar.cli.from_documents import (
     event_of,
     members_of,
     plan_of,
-    timeline_item_of,
 )
 from slotcar.cli.output import progress
 from slotcar.cli.place import Declined
@@ -32,7 +31,6 @@ from slotcar.reservation import read_files
 from slotcar.reservation.loading import NO_CONTENTS
 from slotcar.store.group_queries import GroupFilter
 from slotcar.store.queries import EntryFilter, EventFilter
-from slotcar.views.timeline import TimelineItem, TimelineQuery
 from slotcar_client import Slotcar
 
 #: The API gives no more in one page.
@@ -71,19 +69,6 @@ class OverHttp:
     def with_slots(self, entries: Sequence[Entry], _caller: Caller, _now: datetime) -> tuple[Entry, ...]:
         """The controller has said it of each."""
         return tuple(entries)
-
-    def timeline(self, query: TimelineQuery, _caller: Caller, _now: datetime) -> tuple[TimelineItem, ...]:
-        listed = self.slotcar.timeline(
-            since=query.since,
-            until=query.until,
-            device=query.devices or (),
-            reservation=query.handle,
-            owner=query.owner,
-            name=query.name,
-            label=_label(query.label),
-            limit=query.limit,
-        )
-        return tuple(timeline_item_of(one) for one in listed)
 
     def events(
         self, wanted: EventFilter, _caller: Caller, after: int | None, limit: int, *, newest: bool = False

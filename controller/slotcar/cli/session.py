@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slotcar.base.problems import printable
 from slotcar.base.timebase import SYSTEM
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
     from slotcar.policy.site import Site
+    from slotcar_client import Slotcar
+    from slotcar_client.wire.verbs import Verb
 
+T = TypeVar("T")
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
 #: That of the inventory with which the ledger was opened.
@@ -85,6 +89,62 @@ def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
         raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
     with remote(None, None) as slotcar:
         yield OverHttp(slotcar)
+
+
+class AnyDesk(Protocol):
+    """Sends verbs, to a controller or to the desk of this machine."""
+
+    def send(self, verb: Verb[T]) -> T: ...
+
+    def items(self, verb: Verb[Any], limit: int, cursor: str) -> list[Any]:
+        """The first `limit` items of a list that goes on page by page; `cursor`: the field by which it goes on."""
+
+
+class NearDesk:
+    """The desk over this machine's ledger; whoever is at the terminal asks it."""
+
+    def __init__(self, opened: Broker) -> None:
+        self.broker = opened
+
+    def send(self, verb: Verb[T]) -> T:
+        from slotcar.desk import Desk
+
+        return Desk(self.broker).send(verb, caller())
+
+    def items(self, verb: Verb[Any], limit: int, _cursor: str) -> list[Any]:
+        """In one page, which may be as long as it likes."""
+        sized: Any = verb
+        items: list[Any] = self.send(replace(sized, limit=limit))["items"]
+        return items
+
+
+class FarDesk:
+    """A controller, over HTTP."""
+
+    def __init__(self, slotcar: Slotcar) -> None:
+        self._slotcar = slotcar
+
+    def send(self, verb: Verb[T]) -> T:
+        return self._slotcar.send(verb)
+
+    def items(self, verb: Verb[Any], limit: int, cursor: str) -> list[Any]:
+        from slotcar_client.calls.requests import pages
+
+        items: list[Any] = self._slotcar.perform(pages(verb, limit=limit, cursor=cursor))
+        return items
+
+
+@contextmanager
+def sender(inventory: Path | None = None) -> Iterator[AnyDesk]:
+    """What verbs of the wire are sent with, chosen as `verbs` chooses.
+
+    Raises:
+        Declined: see `verbs`.
+    """
+    from slotcar.broker import Broker
+
+    with verbs(inventory) as opened:
+        yield NearDesk(opened) if isinstance(opened, Broker) else FarDesk(opened.slotcar)
 
 
 @contextmanager

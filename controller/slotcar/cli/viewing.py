@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slotcar.base.problems import printable
+from slotcar.base.timebase import iso
 from slotcar.cli.lists import emit_list, first_of
 from slotcar.cli.options import (
     At,
@@ -30,7 +31,8 @@ from slotcar.cli.options import (
 )
 from slotcar.cli.output import Format, complain, emit, print_table, stdout
 from slotcar.cli.remote import Api, TokenFile, remote
-from slotcar.cli.session import caller, network_of, now, settings, verbs
+from slotcar.cli.session import caller, network_of, now, sender, settings
+from slotcar.cli.session import verbs as opened_verbs
 
 if TYPE_CHECKING:
     from slotcar.platforms.model import Configuration
@@ -58,18 +60,19 @@ def timeline(
 ) -> None:
     """List slot boundaries from an hour ago on: what starts and ends when, and how far each device is with it."""
     from slotcar.cli.listing import BOUNDARIES, boundary_row
-    from slotcar.views.documents import timeline_document
-    from slotcar.views.timeline import LOOK_BACK, TimelineQuery
+    from slotcar.views.timeline import LOOK_BACK
+    from slotcar_client.wire import verbs
 
     moment = now()
     begin = time_of("--from", since, moment) or moment - LOOK_BACK
     end = time_of("--until", until, moment) or moment + timedelta(hours=hours)
     if end < begin:
         raise typer.BadParameter("is before --from", param_hint="--until")
-    with verbs(inventory) as opened:
-        handle = None if reservation is None else opened.status(reservation, caller()).handle
-        query = TimelineQuery(begin, end, limit + 1, device, handle, owner, name, label_of(label))
-        listed = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
+    verb = verbs.Timeline(
+        iso(begin), iso(end), device=device, reservation=reservation, owner=owner, name=name, label=label
+    )  # fmt: skip
+    with sender(inventory) as controller:
+        listed = controller.items(verb, limit + 1, "since")
     data, is_cut = first_of(listed, limit)
     rows = [boundary_row(item, moment) for item in data]
     narrow = [boundary_row(item, moment, narrow=True) for item in data]
@@ -106,7 +109,7 @@ def render(
             _rendered(files, inventory, device, moment, instant), instant
         )
     else:
-        with verbs(inventory) as opened:
+        with opened_verbs(inventory) as opened:
             listed = opened.configuration_documents(instant, device, caller())
     emit(listed, form, lambda: _print(listed))
 
@@ -184,7 +187,7 @@ def events(
     moment = now()
     begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
     first = 0 if after is None and begin is not None else after
-    with verbs(inventory) as opened:
+    with opened_verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
         listed = opened.events(asked_for, caller(), after if newest else first, limit + 1, newest=newest)

@@ -40,6 +40,13 @@ class Removal:
         return tuple(sorted({*earlier, *self.taken} - {*self.carried}))
 
 
+def hold_words(reason: str, actor: str, until: str | None) -> str:
+    """As `Hold.words` and documents have it."""
+    end = f"{until} or until it is released" if until else "it is released"
+    why = f"{reason}; " if reason else ""
+    return f"{why}held by {actor} until {end}, and nothing is pushed to it"
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Attributes:
@@ -60,9 +67,7 @@ class Hold:
     @property
     def words(self) -> str:
         """`rolled back to baseline; held by ops until it is released, and nothing is pushed to it`."""
-        end = f"{iso(self.until)} or until it is released" if self.until else "it is released"
-        why = f"{self.reason}; " if self.reason else ""
-        return f"{why}held by {self.actor} until {end}, and nothing is pushed to it"
+        return hold_words(self.reason, self.actor, iso(self.until) if self.until else None)
 
     @property
     def event(self) -> DeviceHeld:

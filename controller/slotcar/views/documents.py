@@ -239,13 +239,6 @@ def timeline_document(item: TimelineItem) -> documents.TimelineItem:
         "changing": list(item.changing),
         "slots": [{"name": one.name, "what": one.what, "number": one.number, "of": one.of} for one in item.slots],
         "active": item.active,
-        "phase": item.phase.value,
-        "lag_us": item.lag_us,
-        "skew_us": item.skew_us,
-        "devices": [
-            {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
-            for one in item.devices
-        ],
         "states": [
             {
                 "name": one.name,
@@ -255,5 +248,12 @@ def timeline_document(item: TimelineItem) -> documents.TimelineItem:
                 "why": one.why,
             }
             for one in item.states
+        ],
+        "phase": item.phase.value,
+        "lag_us": item.lag_us,
+        "skew_us": item.skew_us,
+        "devices": [
+            {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
+            for one in item.devices
         ],
     }
