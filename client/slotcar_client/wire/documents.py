@@ -31,6 +31,9 @@ MOST_COUNTED = 500
 Way = Literal["forward", "reverse"]
 QuotaName = Literal["reservations", "windows", "holds", "volume"]
 SummedBy = Literal["owner", "sls", "domain"]
+CountedBy = Literal["owner", "sls", "domain", "reservation"]
+#: What was to be seen of counters, beside what they say.
+CounterRemark = Literal["wrapped", "pushed", "restarted", "cleared", "impossible"]
 
 
 # Reservations and groups, as the ledger holds them.
@@ -557,6 +560,117 @@ class Usage(TypedDict):
 class Usages(TypedDict):
     by: SummedBy
     items: list[Usage]
+
+
+# What devices counted. Bytes are those of IP packets.
+
+
+class Counted(TypedDict):
+    """What was counted in `counted_s` seconds; of the rest of the time nothing is known."""
+
+    counted_s: int
+    reserved_bits: Annotated[int, "of IP packets, in the time that was counted"]
+    in_profile_bytes: int
+    out_of_profile_bytes: int
+    dropped_bytes: int
+
+
+class CountedPart(Counted, Window):
+    """A step of time: minutes, for what is days old hours, for what is weeks old days."""
+
+    dropped_packets: int
+    remarks: list[CounterRemark]
+
+
+class CountedFlow(TypedDict):
+    """One direction, where its packets are policed."""
+
+    direction: Way
+    device: str | None
+    interface: str | None
+    open_s: Annotated[int, "for so long its slots were open in the window, and are over by now"]
+    unknown: Annotated[str, "why nothing is known of it; empty where something is"]
+    total: Counted
+    items: list[CountedPart]
+
+
+class ReservationUsage(TypedDict):
+    handle: str
+    owner: str
+    name: str
+    service: str
+    since: Time
+    until: Time
+    flows: list[CountedFlow]
+
+
+class CountedUsage(Counted):
+    """Of the flows of one name in `[start, end)`."""
+
+    month: str
+    start: Time
+    end: Time
+    name: str
+    reservations: int
+
+
+class CountedUsages(TypedDict):
+    by: CountedBy
+    items: list[CountedUsage]
+
+
+class FreedAmount(TypedDict):
+    resource: str
+    unit: Annotated[str, UNIT]
+    amount: int
+
+
+class UnusedReservation(Counted):
+    """`until`: the end of its last slot. `frees_bits`: payload rate times time of what is left of its slots."""
+
+    handle: str
+    owner: str
+    name: str
+    service: str
+    until: Time
+    forward_bps: int
+    reverse_bps: int
+    frees_bits: int
+    frees: list[FreedAmount]
+
+
+class UnusedReservations(TypedDict):
+    since: Time
+    below_percent: int
+    items: list[UnusedReservation]
+
+
+class LinkPart(Window):
+    """A step of time. `reserved_bits` are of frames, `sent_bytes` of IP packets; `free_bits`: what the line could have
+    carried beside them in the time that was counted."""
+
+    counted_s: int
+    reserved_bits: int
+    sent_bytes: int
+    free_bits: int
+    dropped_packets: int
+    remarks: list[CounterRemark]
+
+
+class LinkService(TypedDict):
+    service: str
+    items: list[LinkPart]
+
+
+class LinkUsage(TypedDict):
+    device: str
+    interface: str
+    capacity_bps: int
+    since: Time
+    until: Time
+    unknown: Annotated[str, "why nothing is known of it; empty where something is"]
+    items: list[LinkPart]
+    services: list[LinkService]
 
 
 # Plans of reservation files, and what applying one did.

@@ -334,6 +334,16 @@ class ReservationBehind(OfReservation):
     message: Owners[str]
 
 
+@event("reservation.unused", Of.RESERVATION)
+class ReservationUnused(Kind):
+    """Its slot is open, and for `counted_s` seconds hardly anything of it was used: who gives it back, frees it."""
+
+    counted_s: Owners[int]
+    reserved_bits: Owners[int]
+    used_bytes: Owners[int]
+    message: Owners[str]
+
+
 @event("reservation.moved", Of.RESERVATION)
 class ReservationMoved(OfForms):
     """A volume by a deadline was given other rates or another path to make room for another reservation."""

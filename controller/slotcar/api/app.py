@@ -26,7 +26,7 @@ from slotcar.api.verbs import router_of
 PARTS: tuple[str | APIRouter, ...] = (
     *("reservations", "connections", "groups", "offers"),
     *(planning.router, "plans"),
-    *("views", events.router),
+    *("views", "usage", events.router),
     *("webhooks", "devices", health.router),
 )
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.

@@ -31,6 +31,7 @@ TAGS = [
         "description": "Reservation files as a whole: what applying one would do, and doing exactly that.",
     },
     {"name": "views", "description": "What is wanted when: boundaries, configurations, the audit log."},
+    {"name": "usage", "description": "What was used of what was reserved, as devices counted it."},
     {"name": "webhooks", "description": "Who is told of events: signed, at least once, in order per reservation."},
     {"name": "devices", "description": "What the devices have."},
     {"name": "health", "description": "Outside the versioned API, without a token."},

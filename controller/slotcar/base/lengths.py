@@ -73,7 +73,9 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         ),
         "timezone": ZONE, "zone": ZONE, "recurrence": RECURRENCE,
         "labels": LABEL_PAIRS, _OF_LABELS: LABEL, "label": LABEL_PAIR,
-        **dict.fromkeys(("device", "ingress", "egress", "domain", "resource", "reservation", "place", "typed"), PLACE),
+        **dict.fromkeys(
+            ("device", "interface", "ingress", "egress", "domain", "resource", "reservation", "place", "typed"), PLACE
+        ),
         **dict.fromkeys(("unit", "user", "accounts"), PROCESSES),
         "set": SET_NAME, "set_name": SET_NAMES,
         "search": SEARCH, "before": CURSOR, "after": CURSOR,

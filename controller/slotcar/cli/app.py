@@ -23,6 +23,7 @@ from slotcar.cli import (
     policies,
     reserving,
     starting,
+    usage,
     viewing,
     webhooks,
 )
@@ -101,7 +102,7 @@ def root(
 
 
 for module in (
-    starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, holding, hosts,
-    policies, webhooks, domains, contexts, database, admin,
+    starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, devices, adopting, holding,
+    hosts, policies, webhooks, domains, contexts, database, admin,
 ):  # fmt: skip
     module.register(app)

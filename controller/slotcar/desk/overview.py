@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.crowds import Crowd
 from slotcar.book.model import Entry, State
@@ -18,6 +19,7 @@ from slotcar.book.rules.roles import NOBODY, Caller
 from slotcar.book.shares import BackgroundShares
 from slotcar.broker import Broker
 from slotcar.broker.queries import EVENTS_WITHIN, LAST_EVENTS, MOST_EVENTS
+from slotcar.measuring.counters.usage import UNUSED_PERCENT, CountedUse
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.status import LoopStatus
 from slotcar.store.queries import EventFilter
@@ -231,6 +233,73 @@ class Overview:
         """
         roles.require_overview(caller, "see what was pushed", "revisions")
         return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
+
+    # -- what was counted --------------------------------------------------------------------------------------------
+
+    @property
+    def _counted(self) -> CountedUse:
+        return CountedUse(self.broker.ledger, self.broker.network)
+
+    def reservation_usage(
+        self, which: str, window: Window, caller: Caller, now: datetime
+    ) -> documents.ReservationUsage:
+        """What a reservation carried in each direction.
+
+        Raises:
+            UnknownHandle.
+        """
+        return self._counted.of_reservation(self.broker.status(which, caller), window, now)
+
+    def link_usage(self, device: str, interface: str, window: Window, caller: Caller) -> documents.LinkUsage:
+        """What an interface's way out carried.
+
+        Raises:
+            NotAllowed. NoSuchDevice. InvalidInput: the device has no such interface.
+        """
+        roles.require_overview(caller, "see what links carry", "link_usage")
+        network = self.broker.network
+        named_devices(network, [device])
+        known = network.devices[device].interfaces
+        if interface not in known:
+            raise InvalidInput(
+                [
+                    Problem(
+                        "query",
+                        0,
+                        "interface",
+                        f"is none of {device}",
+                        interface,
+                        f"it has {', '.join(sorted(known))}",
+                    )
+                ]
+            )
+        return self._counted.of_link(device, interface, window)
+
+    def counted_usage(
+        self, by: documents.CountedBy, window: Window, caller: Caller, owner: str | None = None
+    ) -> documents.CountedUsages:
+        """What devices counted of reserved flows in each month (UTC) of the window.
+
+        Raises:
+            InvalidInput: the window has more months than one may ask for. NotAllowed: a requester asks for another's.
+        """
+        require_few_months(len(months_of(window)), window)
+        return self._counted.sums(by, window, self._whose(owner, caller))
+
+    def unused(
+        self, caller: Caller, now: datetime, owner: str | None = None, below_percent: int = UNUSED_PERCENT
+    ) -> documents.UnusedReservations:
+        """Reservations whose slot is open and of which hardly anything is used.
+
+        Raises:
+            NotAllowed: a requester asks for another's.
+        """
+        return self._counted.unused(self._whose(owner, caller), below_percent, now)
+
+    def _whose(self, owner: str | None, caller: Caller) -> str | None:
+        if owner is not None:
+            roles.require_own(caller, owner, "the use")
+        return owner if roles.may_overview(caller) else roles.only_owner(caller)
 
     def usage(self, by: documents.SummedBy, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
         """What was and is reserved in each month (UTC) of the window, by `owner`, `sls` or `domain`.

@@ -48,6 +48,7 @@ from slotcar_client.wire.verbs.reservations import (
     Reject,
     Status,
 )
+from slotcar_client.wire.verbs.usage import CountedUsage, LinkUsage, ReservationUsage, UnusedReservations
 from slotcar_client.wire.verbs.verb import Place, Verb, VerbField
 from slotcar_client.wire.verbs.views import (
     Boundaries,
@@ -87,6 +88,7 @@ __all__ = [
     "ConnectionStatus",
     "Connections",
     "Controller",
+    "CountedUsage",
     "Create",
     "DeviceStates",
     "Difference",
@@ -106,6 +108,7 @@ __all__ = [
     "Hold",
     "Holds",
     "Limits",
+    "LinkUsage",
     "List",
     "Modify",
     "ModifyConnection",
@@ -115,12 +118,14 @@ __all__ = [
     "Rates",
     "Reject",
     "Release",
+    "ReservationUsage",
     "Resources",
     "Revisions",
     "Services",
     "ShowTicket",
     "Status",
     "Timeline",
+    "UnusedReservations",
     "Usage",
     "Verb",
     "VerbField",

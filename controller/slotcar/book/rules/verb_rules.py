@@ -68,6 +68,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     **dict.fromkeys(
         (verbs.Controller, verbs.Configurations, verbs.Network, verbs.DeviceStates, verbs.Revisions), _READS
     ),
+    **dict.fromkeys((verbs.ReservationUsage, verbs.CountedUsage, verbs.UnusedReservations, verbs.LinkUsage), _READS),
     **dict.fromkeys((verbs.Difference, verbs.Holds, verbs.Hold, verbs.Release), _READS),
     **dict.fromkeys((verbs.WebhookAdd, verbs.WebhookList, verbs.WebhookRemove, verbs.WebhookTest), _READS),
     **dict.fromkeys((verbs.WebhookDeadLetters, verbs.WebhookRedeliver), _READS),

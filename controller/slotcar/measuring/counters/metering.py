@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -13,10 +13,11 @@ from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import MICROSECOND, Clocks, Window
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.shares import BackgroundShares
-from slotcar.book.timeline import active_at
+from slotcar.book.timeline import Active, active_at
 from slotcar.measuring.counters.increments import increments
 from slotcar.measuring.counters.reading import CounterReading, counts_from, counts_json
 from slotcar.measuring.counters.rows import counted_steps, places_of
+from slotcar.measuring.counters.usage import UNUSED_PERCENT, is_counted_enough, is_unused, used_bytes
 from slotcar.network.model import Device, Network
 from slotcar.platforms.counting import counting_of
 from slotcar.platforms.intent import intents_at
@@ -26,6 +27,7 @@ from slotcar.rollout.beside import Answered
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
 from slotcar.store.counts import CountedStep, KeptReading
+from slotcar_client.wire.events import ReservationUnused
 
 log = structlog.get_logger("slotcar.counters")
 #: The finest steps that are kept: as readings come, and no finer than this.
@@ -66,7 +68,8 @@ class Meter:
 
     def _take(self, answered: Mapping[str, Answered], asked_at: datetime, at: datetime) -> None:
         entries = self.shares(self.ledger.live_between(at), Window(at, at + MICROSECOND))
-        intents = intents_at(active_at(entries, at), self.network, at, answered)
+        opened = active_at(entries, at)
+        intents = intents_at(opened, self.network, at, answered)
         before = {name: _read_back(one) for name, one in self.ledger.counts.readings(answered).items()}
         steps: list[CountedStep] = []
         readings: list[KeptReading] = []
@@ -76,6 +79,25 @@ class Meter:
                 steps += self._steps(before.get(name), after, intents[name])
                 readings.append(KeptReading(name, asked_at, at, after.configuration, counts_json(after.counts)))
         self.ledger.counts.keep(steps, readings)
+        for active in opened:
+            self._tell_unused(active, [one for one in steps if one.entry == active.entry.number], at)
+
+    def _tell_unused(self, active: Active, steps: Sequence[CountedStep], at: datetime) -> None:
+        """Once in a slot: when it was counted for long enough. It follows from what is kept, whoever leads."""
+        if not steps:
+            return
+        window = Window(active.window.start, at)
+        total = self.ledger.counts.totals([active.entry.number], window).get(active.entry.number)
+        if total is None or not is_unused(total, active.entry, UNUSED_PERCENT):
+            return
+        before = replace(total, counted_us=total.counted_us - sum(one.counted_us for one in steps))
+        if not is_counted_enough(before, active.entry):
+            minutes = total.counted_us // len(active.entry.reservation.direction.ways) // 60_000_000
+            says = ReservationUnused(
+                counted_s=total.counted_us // 1_000_000, reserved_bits=total.reserved_bits, used_bytes=used_bytes(total),
+                message=f"less than {UNUSED_PERCENT} % of it was used in {minutes} min; cancelling it frees the rest",
+            )  # fmt: skip
+            self.ledger.record(says, at, handle=active.entry.handle)
 
     def _reading(
         self, name: str, answered: Answered, intent: QosIntent, asked_at: datetime, at: datetime
