@@ -30,7 +30,8 @@ MOST_LISTED = 1000
 
 @answers(verbs.Connect)
 def connect(verb: verbs.Connect, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    agreement, reservation = _agreement(desk), _reservation(verb.reservation, desk, caller)
+    reservation = _reservation(verb.reservation, desk, caller)
+    agreement = _agreement(desk)
     connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent)
     if not verb.agent:
         connection = agreement.in_force(connection.id, connection.version, LONGEST_WAIT_S)

@@ -20,9 +20,10 @@ from slotcar.api.app import create_app
 from slotcar.api.context import Context
 from slotcar.api.listening import bound, listen
 from slotcar.api.peers import listening_to_neighbours
-from slotcar.auth.tokens import TokenStore
+from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
+from slotcar.book.rules.roles import Role
 from slotcar.broker import Broker
 from slotcar.broker.agreeing import agreement_for
 from slotcar.domains import carrying
@@ -251,3 +252,24 @@ def test_a_neighbour_that_answers_rubbish_or_never_is_named(
         server.server_close()
         thread.join()
         _Odd.never.clear()
+
+
+@pytest.mark.parametrize(
+    ("role", "owner", "sees", "changes"),
+    [("requester", "hep", 200, 200), ("requester", "astro", 404, 404), ("auditor", None, 200, 403)],
+)
+def test_who_may_see_a_connection_and_who_may_end_it(
+    controllers: Controllers, role: str, owner: str | None, sees: int, changes: int, world: World
+) -> None:
+    chain = controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 201)
+    file = world.folder / "anl" / "tokens.json"
+    token = create_token(file, "asker", Role(role), owner or "asker", controllers.agreements["anl"].now())
+    headers = {"Authorization": f"Bearer {token}"}
+    path = f"/v1/connections/{chain['connection']}"
+    client = controllers.clients["anl"]
+    assert client.get(path, headers=headers).status_code == sees
+    listed = client.get("/v1/connections", headers=headers).json()["items"]
+    assert bool(listed) is (sees == 200)
+    for verb, body in (("modify", RESERVATION | {"owner": "hep"}), ("ticket", {"ticket": ""}), ("end", {})):
+        status = client.post(f"{path}/{verb}", json=body, headers=headers).status_code
+        assert status == changes, verb
