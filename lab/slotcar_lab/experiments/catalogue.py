@@ -25,8 +25,6 @@ NAMES = (
     "ecn",
     "nict-af",
     "nict-share",
-    "a1-1",
-    "a1-2",
 )
 
 
