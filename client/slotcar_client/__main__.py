@@ -36,7 +36,10 @@ def given_to(verb: Verb[Any, Any], words: Sequence[str]) -> tuple[list[str], dic
             plain.append(word)
         elif key in parameters:
             kind = str(parameters[key].annotation)
-            named[key] = value.split(",") if "Iterable" in kind else value if "str" in kind else _json(value)
+            if kind.startswith("Mapping"):
+                named[key] = _json(value)
+            else:
+                named[key] = value.split(",") if "Iterable" in kind else value if "str" in kind else _json(value)
         else:
             keys[key] = _json(value) if value[:1] in ("{", "[") else value
     if keys and body is None:

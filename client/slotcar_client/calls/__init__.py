@@ -5,6 +5,7 @@ handle, or `OWNER/NAME` (the live reservation of that name, else the latest). A 
 """
 
 from slotcar_client.calls.controller_verbs import alive, controller, metrics, ready
+from slotcar_client.calls.cost_verbs import closest, costs, estimate_accuracy, gather, record_probe, record_transfer
 from slotcar_client.calls.device_verbs import (
     configurations,
     device_states,
@@ -64,16 +65,20 @@ __all__ = [
     "boundaries",
     "boundary",
     "cancel",
+    "closest",
     "commit",
     "configurations",
     "controller",
+    "costs",
     "create",
     "device_states",
     "difference",
     "endpoints",
     "enquire",
+    "estimate_accuracy",
     "events",
     "extend",
+    "gather",
     "group",
     "group_approve",
     "group_cancel",
@@ -91,6 +96,8 @@ __all__ = [
     "plan",
     "progress",
     "ready",
+    "record_probe",
+    "record_transfer",
     "reject",
     "release",
     "reservation",

@@ -1062,3 +1062,118 @@ class Neighbour(TypedDict):
 class Domains(TypedDict):
     domain: Annotated[str | None, "this controller's; null: all of its inventory"]
     neighbours: list[Neighbour]
+
+
+# What transfers cost, and from where to where they are best done (D7.3 §5, §10).
+
+
+class TimeEstimate(TypedDict):
+    """Without a reservation: bytes times 8, over the throughput that was measured."""
+
+    cost_ms: int
+    low_ms: Annotated[int, "of the middle 68 % of the samples; of one sample, by the tool's accuracy"]
+    high_ms: int
+    error_ms: Annotated[int, "how far the farther of the two is"]
+    least_ms: Annotated[int | None, "nine transfers in ten take this to `most_ms`; null from fewer samples than 3"]
+    most_ms: int | None
+    throughput_bps: int
+    source: Annotated[Literal["transfers", "probes"], "what was measured"]
+    between: Annotated[Literal["hosts", "domains"], "the two hosts, or their monitoring domains"]
+    samples: int
+    tools: list[str]
+    newest_at: Time
+    by_tool: Annotated[bool, "the error is the accuracy of the tool, since there is one sample"]
+
+
+class ReservedEstimate(TypedDict):
+    """With a reservation that is made now."""
+
+    service: str
+    cost_ms: Annotated[int, "from now until the last byte"]
+    low_ms: int
+    high_ms: int
+    rate_bps: Annotated[int, "the mean payload rate meanwhile"]
+    kept_ppm: Annotated[int | None, "what part of the promised rate reserved transfers had; null where there was none"]
+
+
+class Nearness(TypedDict):
+    """Closeness, in parts per million: 0 for what is not reached, a million for the same host or LAN."""
+
+    closeness_ppm: int
+    error_ppm: int
+    unmeasured: Annotated[list[str], "of `rtt`, `throughput` and `loss`, what is left out since nobody measured it"]
+
+
+class Costs(TypedDict):
+    source: str
+    destination: str
+    volume_bytes: int
+    best_effort: Annotated[TimeEstimate | None, "null where nobody measured the way"]
+    reserved: Annotated[ReservedEstimate | None, "null where that cannot be reserved now"]
+    closeness: Annotated[Nearness | None, "with half of the weight on throughput"]
+    unknown: Annotated[list[str], "why something is null"]
+
+
+class FileSource(TypedDict):
+    file: str
+    source: Annotated[str | None, "the best storage element; null where of none that has it a way is measured"]
+    closeness: Nearness | None
+
+
+class ComputingElement(TypedDict):
+    ce: str
+    score_ppm: Annotated[int | None, "null where of some file no way is measured"]
+    error_ppm: int
+    files: list[FileSource]
+
+
+class Closest(TypedDict):
+    best: Annotated[str | None, "null where of none everything is known"]
+    items: Annotated[list[ComputingElement], "the best first, those last of which something is not known"]
+
+
+class Gathering(TypedDict):
+    se: str
+    moved_bytes: int
+    gather_ms: Annotated[int | None, "until all is there; null where a way is not measured"]
+    ce: Annotated[str | None, "the computing element that has all of it soonest"]
+    read_ms: Annotated[int | None, "until it has"]
+
+
+class Gatherings(TypedDict):
+    best: str | None
+    items: Annotated[list[Gathering], "the soonest first, those last of which a way is not measured"]
+
+
+class Accuracy(TypedDict):
+    """Of transfers without a reservation, as they were handed in."""
+
+    estimated: Annotated[int, "of so many something would have been said when they began"]
+    unknown: Annotated[int, "of so many nothing"]
+    within_68: Annotated[int, "so many of the first took what the 68 % interval said"]
+    bounded: Annotated[int, "of so many the interval of nine in ten was said"]
+    within_nine_in_ten: Annotated[int, "so many of these took what it said"]
+    off_ppm: Annotated[int | None, "the median of how far the estimates were off; null of none"]
+
+
+class MeasuredTransfer(TypedDict):
+    source: str
+    destination: str
+    volume_bytes: int
+    started_at: Time
+    ended_at: Time
+    tool: str
+    throughput_bps: int
+    estimated_ms: Annotated[int | None, "what would have been said when it began; null where nothing was known"]
+    low_ms: int | None
+    high_ms: int | None
+
+
+class MeasuredProbe(TypedDict):
+    source: str
+    destination: str
+    tool: str
+    at: Time
+    rtt_us: int | None
+    throughput_bps: int | None
+    loss_ppm: int | None

@@ -26,6 +26,7 @@ TAGS = [
     {"name": "connections", "description": "Reservations over several domains, each with a controller of its own."},
     {"name": "groups", "description": "Several resources, one reservation: all members or none."},
     {"name": "offers", "description": "Who asks, and what may be asked for."},
+    {"name": "costs", "description": "What a transfer takes from where to where, and what is near what."},
     {
         "name": "plans",
         "description": "Reservation files as a whole: what applying one would do, and doing exactly that.",

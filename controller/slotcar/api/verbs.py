@@ -176,6 +176,8 @@ def _plain(kind: Any) -> Any:
         return list[_plain(parts[0])]  # type: ignore[misc]
     if is_typeddict(kind):
         return _body_of(kind)
+    if origin is Mapping and parts[1] is not Any:
+        return dict[_plain(parts[0]), _plain(parts[1])]  # type: ignore[misc]
     return dict[str, Any] if origin not in (None, Literal) else kind
 
 

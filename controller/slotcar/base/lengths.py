@@ -32,6 +32,8 @@ PLACE = 320
 #: A systemd unit or an account.
 PROCESSES = 200
 SET_NAME, SEARCH, CURSOR = 100, 200, 300
+#: What measured something.
+TOOL = 63
 #: Of a plan of many files, whose names it has.
 SET_NAMES = 30_000
 REASON = 500
@@ -61,7 +63,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("handle", "moves", "webhook"), HANDLE),
         **dict.fromkeys(
             ("forward", "reverse", "at_least", "at_most", "volume", "remaining", "packet_size", "rtt", "hold", "duration",
-             "cores", "percent", "read", "write"),
+             "cores", "percent", "read", "write", "tolerance", "alpha", "throughput", "loss"),
             QUANTITY,
         ),
         **dict.fromkeys(("rate", "share"), QUANTITIES),
@@ -77,6 +79,8 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
             ("device", "interface", "ingress", "egress", "domain", "resource", "reservation", "place", "typed"), PLACE
         ),
         **dict.fromkeys(("unit", "user", "accounts"), PROCESSES),
+        **dict.fromkeys(("files", "ces", "sizes", "in_use", "fragments"), HOST),
+        "tool": TOOL,
         "set": SET_NAME, "set_name": SET_NAMES,
         "search": SEARCH, "before": CURSOR, "after": CURSOR,
         "reason": REASON,

@@ -12,7 +12,7 @@ from slotcar.admission import capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.auth import access
-from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, Terms
+from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_short_key
 from slotcar.book.rules.roles import Caller
@@ -133,9 +133,14 @@ class Requests(Queries):
             ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
         """
         entry = self._changeable(which, caller, "progress")
-        return self.ledger.report(
+        reported = self.ledger.report(
             entry.handle, remaining_bytes, now, actor=caller.name, expected_version=expected_version
         )
+        if reported.state is State.ENDED:
+            from slotcar.measuring.costs.history import note_finished
+
+            note_finished(reported, self.ledger.measurements, self.network)
+        return reported
 
     def bind(
         self,

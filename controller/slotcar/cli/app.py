@@ -10,6 +10,7 @@ from slotcar.cli import (
     admin,
     adopting,
     contexts,
+    costing,
     database,
     devices,
     domains,
@@ -102,7 +103,7 @@ def root(
 
 
 for module in (
-    starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, devices, adopting, holding,
-    hosts, policies, webhooks, domains, contexts, database, admin,
+    starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, costing, devices, adopting,
+    holding, hosts, policies, webhooks, domains, contexts, database, admin,
 ):  # fmt: skip
     module.register(app)

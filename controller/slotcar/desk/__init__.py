@@ -1,12 +1,13 @@
 """Prepares and runs a verb for a caller, and answers with its document: a family of verbs is a module here."""
 
-from slotcar.desk import connections, devices, groups, offers, plans, reservations, usage, views, webhooks
+from slotcar.desk import connections, costs, devices, groups, offers, plans, reservations, usage, views, webhooks
 from slotcar.desk.desk import ANSWERS, Desk
 
 __all__ = [
     "ANSWERS",
     "Desk",
     "connections",
+    "costs",
     "devices",
     "groups",
     "offers",

@@ -41,6 +41,8 @@ OF_INTERFACES = (
 )  # fmt: skip
 #: What of an interface may be wrong without a word about the link that it is on.
 NOT_OF_A_LINK = ("shares", "metric", "scheduler", "owners")
+#: What of an end system may be wrong without a word about where it is.
+NOT_OF_A_PLACE = ("slotcar_owners", "slotcar_host_accounts", "slotcar_roles", "slotcar_monitoring_domain")
 #: An SLS of these fits every link.
 SLS_STAND_IN = {"rate": "1 kbit/s", "burst": "8 kB", "excess": "drop"}
 #: How much alike an unknown variable and a known one must be, their common prefix left away, to be a slip of the pen.
@@ -78,6 +80,8 @@ class InventoryDraft:
                 attached_to=variables.slotcar_attached_to,
                 owners=variables.slotcar_owners,
                 accounts=dict(sorted((variables.slotcar_host_accounts or {}).items())),
+                roles=tuple(sorted(variables.slotcar_roles or ())),
+                monitoring_domain=variables.slotcar_monitoring_domain,
             )
             for name, variables in sorted(self.hosts.items())
         }
@@ -162,9 +166,7 @@ def _classify(draft: InventoryDraft, node: InventoryNode, findings: Findings) ->
         draft.nodes[node.name] = node
         _note_variables(node, (*OF_HOSTS, *variables_of_managers()), findings)
         own = only(HostVariables, node.variables)
-        variables = findings.parse_for_checks(
-            HostVariables, node, (), own, dict.fromkeys(("slotcar_owners", "slotcar_host_accounts"))
-        )
+        variables = findings.parse_for_checks(HostVariables, node, (), own, dict.fromkeys(NOT_OF_A_PLACE))
         if variables is not None:
             draft.hosts[node.name] = variables
     elif len(domains) > 1:

@@ -121,6 +121,8 @@ class Host(Frozen):
     Attributes:
         owners: who may reserve from and to it; None leaves it to the networks that it is in.
         accounts: by owner, the accounts of the host whose processes the owner may bind to what it reserves there.
+        roles: of `computing` and `storage`, what it is for; none where nobody said.
+        monitoring_domain: whose measurements stand for its own where it has none; None: its domain's (D7.3 §5.2.3).
     """
 
     name: str
@@ -129,6 +131,12 @@ class Host(Frozen):
     attached_to: InterfaceId
     owners: tuple[str, ...] | None = None
     accounts: dict[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=lambda accounts: not accounts)
+    roles: tuple[str, ...] = Field(default=(), exclude_if=lambda roles: not roles)
+    monitoring_domain: str | None = Field(default=None, exclude_if=lambda name: name is None)
+
+    @property
+    def measured_in(self) -> str:
+        return self.monitoring_domain or self.domain
 
 
 class Domain(Frozen):

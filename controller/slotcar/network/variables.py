@@ -184,6 +184,20 @@ def _accounts(value: object) -> object:
     return tuple(dict.fromkeys(value))
 
 
+#: What an end system may be for (D7.3 §5.2.3).
+HOST_ROLES = ("computing", "storage")
+
+
+def _host_roles(value: object) -> object:
+    hint = f"say a list of {' and '.join(HOST_ROLES)}"
+    if not isinstance(value, list | tuple) or not value:
+        raise UnitError("is no list of roles", "" if value is None else value, hint)
+    for role in value:
+        if role not in HOST_ROLES:
+            raise UnitError("has no role of an end system", str(role), hint)
+    return tuple(dict.fromkeys(value))
+
+
 def _platform(value: object) -> object:
     if value not in FOLDERS:
         raise UnitError("is no platform", value, f"say one of {', '.join(FOLDERS)}")
@@ -217,6 +231,8 @@ SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
 HostAddress = Annotated[IPv4Address, BeforeValidator(_host_address)]
 Owners = Annotated[tuple[str, ...], BeforeValidator(_owners)]
 Accounts = Annotated[tuple[str, ...], BeforeValidator(_accounts)]
+HostRoles = Annotated[tuple[str, ...], BeforeValidator(_host_roles)]
+MonitoringDomain = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=63)]
 Place = Annotated[int, Field(strict=True, ge=0, le=10_000)]
 Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
@@ -319,6 +335,8 @@ class HostVariables(Frozen):
     slotcar_attached_to: Reference
     slotcar_owners: Owners | None = None
     slotcar_host_accounts: dict[str, Accounts] | None = None
+    slotcar_roles: HostRoles | None = None
+    slotcar_monitoring_domain: MonitoringDomain | None = None
 
 
 #: Every variable that is read; a `slotcar_` name that nearly equals one of them is a slip of the pen.

@@ -20,7 +20,7 @@ from slotcar.store.revisions import revision_of
 #: Each after what it refers to.
 COPIED = (
     "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "webhook", "webhook_delivery",
-    "counted", "counter_reading",
+    "counted", "counter_reading", "transfer_sample", "probe_sample",
 )  # fmt: skip
 #: A browser that signed out since must not be signed in again.
 LEFT_OUT = ("web_session",)

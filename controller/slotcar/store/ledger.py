@@ -34,6 +34,7 @@ from slotcar.store.group_queries import GroupFilter
 from slotcar.store.instants import Instants
 from slotcar.store.known_entries import KnownEntries
 from slotcar.store.listening import Lease, Listener, try_lead
+from slotcar.store.measurements import Measurements
 from slotcar.store.pages import Page
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.store.revisions import SchemaState
@@ -65,6 +66,7 @@ class Ledger:
         self.sessions = SessionStore(engine)
         self.counts = CountStore(engine)
         self.connections = ConnectionStore(engine)
+        self.measurements = Measurements(engine)
 
     def __enter__(self) -> Ledger:
         return self

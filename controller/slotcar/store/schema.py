@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, MetaData, Numeric, SmallInteger, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Identity,
+    Integer,
+    MetaData,
+    Numeric,
+    SmallInteger,
+    Table,
+    Text,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 metadata = MetaData()
@@ -180,4 +192,39 @@ connection = Table(
     Column("ends", DateTime(timezone=True), nullable=False),
     Column("document", JSONB, nullable=False),
     Column("changed_at", DateTime(timezone=True), nullable=False),
+)
+
+transfer_sample = Table(
+    "transfer_sample",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("destination", Text, nullable=False),
+    Column("source_domain", Text, nullable=False),
+    Column("destination_domain", Text, nullable=False),
+    Column("volume_bytes", Numeric, nullable=False),
+    Column("started_at", DateTime(timezone=True), nullable=False),
+    Column("ended_at", DateTime(timezone=True), nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("reserved_bps", BigInteger),
+    Column("estimated_us", BigInteger),
+    Column("low_us", BigInteger),
+    Column("high_us", BigInteger),
+    Column("least_us", BigInteger),
+    Column("most_us", BigInteger),
+)
+
+probe_sample = Table(
+    "probe_sample",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("destination", Text, nullable=False),
+    Column("source_domain", Text, nullable=False),
+    Column("destination_domain", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("rtt_us", BigInteger),
+    Column("throughput_bps", BigInteger),
+    Column("loss_ppm", Integer),
 )

@@ -18,6 +18,7 @@ from slotcar.web import (
     account,
     approvals,
     boundaries,
+    costs,
     devices,
     home,
     links,
@@ -41,8 +42,8 @@ MISSING_S = 60.0
 PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
-        home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage, logs,
-        account,
+        home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage,
+        costs, logs, account,
     )
     for page in entity.PAGES
 )  # fmt: skip

@@ -21,7 +21,7 @@ class Link:
 
 _EVERYBODY = (
     ("/", "Now", "n"), ("/reservations", "Reservations", "r"), ("/boundaries", "Boundaries", "b"),
-    ("/request", "Request", "q"), ("/plan", "Plan", "p"),
+    ("/request", "Request", "q"), ("/costs", "Costs", "t"), ("/plan", "Plan", "p"),
 )  # fmt: skip
 _WITH_OVERVIEW = (
     ("/approvals", "Approvals", "a"), ("/links", "Links", "l"), ("/map", "Map", "m"), ("/devices", "Devices", "d"),

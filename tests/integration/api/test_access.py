@@ -33,6 +33,8 @@ WHO = ("nobody", *(role.value for role in (Role.REQUESTER, Role.AUDITOR, Role.OP
 THEIRS = {"destination": "lbnl-premium:5002"}
 #: What is done as far as it makes sense: what else may be wrong with the request is not about who asks.
 DONE = {200, 201, 409, 412, 422, 429}
+#: Of what was measured.
+ENDS = {"source": "anl-premium", "destination": "lbnl-premium"}
 
 
 def routes(listed: Any) -> Iterator[tuple[str, str]]:
@@ -121,6 +123,8 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
         "/v1/plans": file(owner),
         "/v1/applies": world.plans.get(whose, {}),
         "/v1/webhooks": {"url": "https://example.net/", "secret": "file:/nowhere"},
+        "/v1/transfers": {**ENDS, "volume": "1 GB", "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"},
+        "/v1/probes": {**ENDS, "tool": "ping", "rtt": "20 ms"},
     }
     last = {
         "extend": {"by": "PT1M"},

@@ -112,6 +112,7 @@ TOO_MUCH = {"version": 1, "reservations": [reservation("small", 5011), reservati
 TOGETHER = {"version": 1, "together": [group("job2", 6003, "1 Mbit/s"), group("job3", 6004, "2 Mbit/s")]}
 FILES = {"FILE": FILE, "OTHERS": OTHERS, "TOOMUCH": TOO_MUCH, "TOGETHER": TOGETHER}
 
+PAIR = "--from anl-premium --to lbnl-premium --volume 1GB"
 #: What reads, in the form that people read.
 TEXTS = (
     "status", "status hep/both", "status hep/nightly", "status hep/bulk", "status hep/rest", "status hep/job.line",
@@ -119,7 +120,9 @@ TEXTS = (
     "timeline --hours 72 --limit 2", "events --newest --limit 3", "events --reservation hep/cms", "events --long --limit 5",
     "endpoints", "services", "limits", "enquire --add hep/cms", "enquire ENDS", "drift --device anl-7507-9",
     "diff --device anl-7507-9", "render --at 2027-03-02T08:30:00Z --device anl-7507-1", "webhook list",
-    "plan FILE --set all", "plan OTHERS --set all --diff --all", "plan TOOMUCH", "whoami",
+    "plan FILE --set all", "plan OTHERS --set all --diff --all", "plan TOOMUCH", "whoami", f"costs {PAIR}", "estimates",
+    "costs --from anl-premium --to nowhere --volume 1G", "closest --file f=anl-premium --ce lbnl-premium",
+    "gather anl-premium=1GB --ce lbnl-premium",
 )  # fmt: skip
 #: What reads, as documents.
 DOCUMENTS = (
@@ -130,7 +133,7 @@ DOCUMENTS = (
     "timeline --hours 72 --device anl-7507-1", "timeline --hours 72 --reservation hep/cms", "events",
     "events --kind reservation.held", "events --after 3 --limit 2", "endpoints", "services", "limits --owner hep",
     "enquire ENDS", "enquire --add hep/cms", "render --at 2027-03-02T08:30:00Z", "webhook list",
-    "webhook dead-letters HOOK", "plan OTHERS --set all", "plan TOOMUCH",
+    "webhook dead-letters HOOK", "plan OTHERS --set all", "plan TOOMUCH", f"costs {PAIR}", "estimates",
 )  # fmt: skip
 #: What changes something, in this order.
 CHANGES = (
@@ -147,6 +150,9 @@ CHANGES = (
     "release anl-7507-2 --yes", "release anl-7507-1 --yes", "release anl-7507-1 --yes",
     "webhook add https://example.net/other -f json", "webhook add ftp://example.net/", "webhook redeliver HOOK",
     "webhook test nowhere", "webhook remove HOOK --yes", "apply OTHERS --set all --yes", "apply TOOMUCH --yes",
+    f"record transfer {PAIR} --start 2027-03-01T11:00:00Z --end 2027-03-01T11:00:20Z",
+    "record probe --from anl-premium --to lbnl-premium --tool iperf3 --rtt 2ms -f json",
+    "record probe --from anl-premium --to lbnl-premium --tool iperf3", f"costs {PAIR}",
     "apply FILE --set all --yes -f json", "status --all -f json", "events --newest -f json",
 )  # fmt: skip
 

@@ -14,7 +14,13 @@ from slotcar_client.watching import Watching
 from tests.support.strange import ANSWERS, server
 
 VERBS = {name: one for name, one in vars(Verbs).items() if isinstance(one, Verb)}
-ARGUMENTS: dict[str, Any] = {"reservation": {"name": "a"}, "file": {"version": 1}, "plan": {"steps": []}}
+ARGUMENTS: dict[str, Any] = {
+    "reservation": {"name": "a"},
+    "file": {"version": 1},
+    "plan": {"steps": []},
+    "files": {},
+    "fragments": {},
+}
 
 
 def call(slotcar: Slotcar, name: str) -> Any:

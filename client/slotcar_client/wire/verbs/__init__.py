@@ -19,6 +19,7 @@ from slotcar_client.wire.verbs.connections import (
     ModifyConnection,
     ShowTicket,
 )
+from slotcar_client.wire.verbs.costs import Closest, Costs, EstimateAccuracy, Gather, RecordProbe, RecordTransfer
 from slotcar_client.wire.verbs.devices import Difference, Hold, Holds, Release
 from slotcar_client.wire.verbs.groups import (
     Group,
@@ -80,6 +81,7 @@ __all__ = [
     "Boundaries",
     "Boundary",
     "Cancel",
+    "Closest",
     "Commit",
     "CommitConnection",
     "Configurations",
@@ -88,6 +90,7 @@ __all__ = [
     "ConnectionStatus",
     "Connections",
     "Controller",
+    "Costs",
     "CountedUsage",
     "Create",
     "DeviceStates",
@@ -96,7 +99,9 @@ __all__ = [
     "EndConnection",
     "Endpoints",
     "Enquire",
+    "EstimateAccuracy",
     "Extend",
+    "Gather",
     "Group",
     "GroupApprove",
     "GroupCancel",
@@ -116,6 +121,8 @@ __all__ = [
     "Place",
     "Progress",
     "Rates",
+    "RecordProbe",
+    "RecordTransfer",
     "Reject",
     "Release",
     "ReservationUsage",

@@ -49,7 +49,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     verbs.Progress: VerbRule(_FIRM, True),
     verbs.Addable: VerbRule(_LIVE, True),
     **dict.fromkeys((verbs.Create, verbs.GroupCreate, verbs.GroupCreateAll, verbs.Apply), _LOOKS_FOR_ROOM),
-    **dict.fromkeys((verbs.Enquire, verbs.Resources), _LOOKS_FOR_ROOM),
+    **dict.fromkeys((verbs.Enquire, verbs.Resources, verbs.Costs), _LOOKS_FOR_ROOM),
     **dict.fromkeys(
         (
             verbs.Connect,
@@ -69,6 +69,8 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
         (verbs.Controller, verbs.Configurations, verbs.Network, verbs.DeviceStates, verbs.Revisions), _READS
     ),
     **dict.fromkeys((verbs.ReservationUsage, verbs.CountedUsage, verbs.UnusedReservations, verbs.LinkUsage), _READS),
+    **dict.fromkeys((verbs.Closest, verbs.Gather, verbs.EstimateAccuracy), _READS),
+    **dict.fromkeys((verbs.RecordTransfer, verbs.RecordProbe), _READS),
     **dict.fromkeys((verbs.Difference, verbs.Holds, verbs.Hold, verbs.Release), _READS),
     **dict.fromkeys((verbs.WebhookAdd, verbs.WebhookList, verbs.WebhookRemove, verbs.WebhookTest), _READS),
     **dict.fromkeys((verbs.WebhookDeadLetters, verbs.WebhookRedeliver), _READS),

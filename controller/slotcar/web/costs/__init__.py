@@ -1,0 +1,3 @@
+"""What a transfer would take: asked of each source, the soonest first."""
+
+from slotcar.web.costs.pages import PAGES as PAGES
