@@ -17,6 +17,7 @@ from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of
+from slotcar.reservation.model import is_storable
 from slotcar.store.queries import EntryFilter
 from slotcar.views.documents import entry_document
 from slotcar_client.wire import documents, verbs
@@ -49,7 +50,8 @@ def owner_of_body(body: Mapping[str, Any], caller: Caller) -> str:
         NotAllowed: the caller may not reserve for that owner.
     """
     owner = body.get("owner")
-    return owner_for(caller, owner if isinstance(owner, str) else None)
+    # One that cannot be kept is refused with the rest that is wrong; no policy can be asked about it.
+    return owner_for(caller, owner if isinstance(owner, str) and is_storable(owner) else None)
 
 
 @answers(verbs.List)

@@ -17,7 +17,19 @@ KIND = re.compile(r"([a-z-]+)\.(?:[a-z]+(?:-[a-z]+)*)?")
 FILE = re.compile(r".*\.(cfg|csv|html|json|pem|pid|procs|sh|txt|yml)")
 #: What is written like a kind and is none: keys, entry points, a unit of systemd, names in examples; and the kind of a
 #: webhook's test, which is sent and never recorded.
-NO_KINDS = {"defaults", "labels", "rate", "slotcar", "steps", "tonight", "webhook"}
+NO_KINDS = {
+    "communities",
+    "defaults",
+    "domains",
+    "files",
+    "groups",
+    "labels",
+    "rate",
+    "slotcar",
+    "steps",
+    "tonight",
+    "webhook",
+}
 
 
 def texts_of(source: str) -> Iterator[str]:
