@@ -1,8 +1,7 @@
 """What IOS's `show` commands say of policers and queues, for every platform with its command line.
 
-IOS counts a packet with its link's header and without the checksum behind it (Cisco, "Understanding Packet Counters in
-show policy-map interface Output"). No real router's counters were compared with a receiver's yet;
-`docs/howto/usage.md` says so.
+IOS is taken to count a packet with its link's header and without the checksum behind it. No real router's counters were
+compared with a receiver's yet; `docs/howto/usage.md` says so.
 """
 
 from __future__ import annotations
