@@ -20,7 +20,7 @@ from slotcar.store.revisions import revision_of
 #: Each after what it refers to.
 COPIED = (
     "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "webhook", "webhook_delivery",
-    "counted", "counter_reading", "transfer_sample", "probe_sample",
+    "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
 )  # fmt: skip
 #: A browser that signed out since must not be signed in again.
 LEFT_OUT = ("web_session",)
@@ -28,7 +28,11 @@ _COLUMNS = text(
     "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = :table"
     " ORDER BY ordinal_position"
 )
-_NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('resource', 'id'), coalesce(max(id), 0) + 1, false) FROM resource"
+#: Tables whose rows the database numbers, with the column: it goes on behind what was copied in.
+_NUMBERED = {"resource": "id", "transfer_sample": "number", "probe_sample": "number"}
+_NEXT_NUMBER = sql.SQL(
+    "SELECT setval(pg_get_serial_sequence({table}, {column}), coalesce(max({name}), 0) + 1, false) FROM {of}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,10 @@ def copy_in(connection: Connection, table: CopiedTable, parts: Iterable[bytes]) 
             for part in parts:
                 rows.write(part)
         count = cursor.rowcount
-        if table.name == "resource":
-            cursor.execute(_NEXT_NUMBER)
+        if column := _NUMBERED.get(table.name):
+            texts = {"table": sql.Literal(table.name), "column": sql.Literal(column)}
+            names = {"name": sql.Identifier(column), "of": sql.Identifier(table.name)}
+            cursor.execute(_NEXT_NUMBER.format(**texts, **names))
         return count
 
 

@@ -154,6 +154,7 @@ def test_the_table_of_rights_is_true(world: World, row: tuple[str, ...]) -> None
     method, path, whose, *cells = row
     handles = world.groups if path.startswith("/v1/groups") else world.handles
     place = path.replace("{handle}", handles.get(whose, "")).replace("{webhook}", "wh-0")
+    place += "?device=anl-7507-1&interface=ATM1/0/0" if path == "/v1/usage/link" else ""
     place = place.replace("{device}", "nowhere").replace("/static", "/static/swagger-ui/swagger-ui.css")
     for who, cell in zip(WHO, cells, strict=True):
         given = {} if method in ("GET", "DELETE") else arguments_of(world, path, whose)

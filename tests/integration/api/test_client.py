@@ -27,6 +27,7 @@ from slotcar_client import (
     StaleVersion,
     Wrong,
 )
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import START, As, Serve, body
 from tests.support.receiver import Receiver
 from tests.support.unreliable import AFTER, BEFORE, Unreliable, unreliable
@@ -121,6 +122,7 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         with pytest.raises(Problem):  # nobody answers for the devices of this inventory
             slotcar.difference("nowhere")
         _ask_for_overviews(slotcar)
+        _send_what_has_no_method(slotcar, held["handle"])
         assert slotcar.controller()["leading"] is False
         assert slotcar.events(newest=True, limit=1)[0]["kind"] == "device.released"
         assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
@@ -170,6 +172,28 @@ def _ask_for_overviews(slotcar: Slotcar) -> None:
     assert slotcar.release("anl-7507-1")["device"] == "anl-7507-1"
     assert slotcar.holds() == []
     assert {one["name"] for one in slotcar.usage(since=START, until=START + timedelta(days=1))} == {"hep"}
+
+
+def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
+    ends = ("anl-premium", "lbnl-premium")
+    assert slotcar.send(verbs.Costs(*ends, "1 GB"))["best_effort"] is None
+    assert slotcar.send(verbs.RecordTransfer(*ends, "1 GB", "now - 10 s"))["throughput_bps"] > 0
+    assert slotcar.send(verbs.RecordProbe(*ends, "iperf3", rtt="50 ms"))["rtt_us"] == 50_000
+    assert slotcar.send(verbs.EstimateAccuracy())["unknown"] == 1
+    assert slotcar.send(verbs.Closest({"file": ["anl-premium"]}, ["lbnl-premium"]))["items"]
+    assert slotcar.send(verbs.Gather({"fragment": ["anl-premium"]}))["items"]
+    assert slotcar.send(verbs.ReservationUsage(handle))["items"] == []
+    for sums in (verbs.CountedUsage(), verbs.UnusedReservations()):
+        assert slotcar.send(sums)["items"] == []
+    assert slotcar.send(verbs.LinkUsage("anl-7507-1", "ATM1/0/0"))["items"] == []
+    assert slotcar.send(verbs.Connections())["items"] == []
+    assert slotcar.send(verbs.Domains())["domain"] is None
+    for one in (
+        verbs.Connect(body("over")), verbs.ConnectFurther("c-1"), verbs.ShowTicket("c-1"), verbs.CommitConnection("c-1"),
+        verbs.ModifyConnection("c-1", body("over")), verbs.EndConnection("c-1"), verbs.ConnectionStatus("c-1"),
+    ):  # fmt: skip
+        with pytest.raises(Problem, match="this controller has all domains of its inventory"):
+            slotcar.send(one)
 
 
 def _ask_what_is_offered_and_be_told(slotcar: Slotcar, receiver: Receiver) -> None:

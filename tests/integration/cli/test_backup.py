@@ -129,6 +129,14 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
             [STRANGE, [STRANGE]],
         )
         raw.execute("INSERT INTO counter_reading VALUES ('anl-edge', now(), now(), 'x', '[]')")
+        raw.execute(
+            "INSERT INTO connection VALUES ('c-1', 'committed', true, 1, now(), %s, now())",
+            [json.dumps({"x": STRANGE})],
+        )
+        for table, column in (("transfer_sample", "volume_bytes, started_at, ended_at"), ("probe_sample", "at")):
+            values = ", ".join(["'x'"] * 5 + ["1"] * column.startswith("volume") + ["now()"] * column.count("at"))
+            names = "source, destination, source_domain, destination_domain, tool"
+            raw.execute(f"INSERT INTO {table} ({names}, {column}) VALUES ({values})")
         raw.execute("INSERT INTO webhook_delivery VALUES (%s, 1, 'x', 0, now(), now(), NULL, '')", webhook)
     before, backup = views(cli), tmp_path / "backup"
     done = cli("db", "backup", backup)
@@ -150,6 +158,11 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
         for table in COPIED:
             rows = f"SELECT {table}::text FROM {table} ORDER BY 1"
             assert one.execute(rows).fetchall() == other.execute(rows).fetchall() != [], table
+    for table in ("transfer_sample", "probe_sample"):
+        with psycopg.connect(os.environ["SLOTCAR_DATABASE_URL"]) as other:
+            next_number = "SELECT nextval(pg_get_serial_sequence(%s, 'number')), max(number) FROM "
+            (row,) = other.execute(next_number + table, [table]).fetchall()
+            assert row == (2, 1), table
     # The next one gets numbers that nobody has.
     assert cli("apply", reservations({"name": "lhcb", "destination": "lbnl-premium:5003"}), "--yes").code == 0
 
@@ -271,14 +284,15 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses what devices counted of reservations and links; which reservations are one group;"
+        "This loses connections over several domains; what transfers took, and what probes measured;"
+        " what devices counted of reservations and links; which reservations are one group;"
         " sessions of browsers; ",
         "--yes",
     )
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses what devices counted",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses connections over several",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0

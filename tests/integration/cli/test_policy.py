@@ -34,7 +34,7 @@ def test_cases_are_answered_with_the_policy_or_the_reason(inventory: Path) -> No
     first, second = json.loads(done.stdout)
     assert (first["answer"], first["reason"], first["line"]) == ("permit", "duty", 2)
     assert (second["answer"], second["as_expected"]) == ("forbid", True)
-    assert second["reason"] == "cms reserves for owner cms only, not for atlas; leave owner out"
+    assert second["reason"] == "cms changes reservations of owner cms only, not of atlas"
 
 
 def test_a_case_that_is_otherwise_ends_with_an_error(inventory: Path) -> None:

@@ -56,7 +56,7 @@ def check(measures: dict[str, int], held: dict[str, int]) -> None:
 
 
 def test_help_imports_and_calls_no_more_than_it_did() -> None:
-    check(measured("--help"), {"own": 64, "all": 662, "calls": 560})
+    check(measured("--help"), {"own": 64, "all": 663, "calls": 560})
 
 
 def test_the_list_of_reservations_imports_and_calls_no_more_than_it_did(database_url: str, tmp_path: Path) -> None:

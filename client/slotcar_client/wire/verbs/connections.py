@@ -107,7 +107,7 @@ class ConnectionStatus(
     Verb[documents.Connection],
     to="GET /v1/connections/{connection}",
     summary="Status of a reservation over several domains",
-    errors=(401, 403, 404, 503),
+    errors=CHANGE,
 ):
     """As this domain knows it."""
 
