@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -177,15 +177,16 @@ def _ask_for_overviews(slotcar: Slotcar) -> None:
 def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     ends = ("anl-premium", "lbnl-premium")
     assert slotcar.send(verbs.Costs(*ends, "1 GB"))["best_effort"] is None
-    assert slotcar.send(verbs.RecordTransfer(*ends, "1 GB", "now - 10 s"))["throughput_bps"] > 0
+    began = iso(datetime.now(UTC) - timedelta(seconds=10))
+    assert slotcar.send(verbs.RecordTransfer(*ends, "1 GB", began))["throughput_bps"] > 0
     assert slotcar.send(verbs.RecordProbe(*ends, "iperf3", rtt="50 ms"))["rtt_us"] == 50_000
     assert slotcar.send(verbs.EstimateAccuracy())["unknown"] == 1
     assert slotcar.send(verbs.Closest({"file": ["anl-premium"]}, ["lbnl-premium"]))["items"]
-    assert slotcar.send(verbs.Gather({"fragment": ["anl-premium"]}))["items"]
-    assert slotcar.send(verbs.ReservationUsage(handle))["items"] == []
+    assert slotcar.send(verbs.Gather({"anl-premium": "1 GB", "lbnl-premium": "1 GB"}))["items"]
+    assert slotcar.send(verbs.ReservationUsage(handle))["handle"] == handle
     for sums in (verbs.CountedUsage(), verbs.UnusedReservations()):
         assert slotcar.send(sums)["items"] == []
-    assert slotcar.send(verbs.LinkUsage("anl-7507-1", "ATM1/0/0"))["items"] == []
+    assert slotcar.send(verbs.LinkUsage("anl-7507-1", "ATM1/0/0"))["unknown"]
     assert slotcar.send(verbs.Connections())["items"] == []
     assert slotcar.send(verbs.Domains())["domain"] is None
     for one in (
