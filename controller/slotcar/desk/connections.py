@@ -12,7 +12,7 @@ from slotcar.book.rules.roles import only_owner, owner_for
 from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reservations import owner_of_body
 from slotcar.domains.agreement import Agreement
-from slotcar.domains.errors import NotThatWay, UnknownConnection
+from slotcar.domains.errors import ConnectionRefused, NotThatWay, UnknownConnection
 from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
 from slotcar.domains.way import PeerRequest
@@ -29,8 +29,8 @@ MOST_LISTED = 1000
 
 
 @answers(verbs.Connect)
-def connect(verb: verbs.Connect, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    reservation = _reservation(verb.reservation, desk, caller)
+def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> documents.Connection:
+    reservation = _reservation(verb.reservation, caller, now)
     agreement = _agreement(desk)
     connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent)
     if not verb.agent:
@@ -69,12 +69,10 @@ def commit_connection(
 
 
 @answers(verbs.ModifyConnection)
-def modify_connection(
-    verb: verbs.ModifyConnection, desk: Desk, caller: Caller, _now: datetime
-) -> documents.Connection:
+def modify_connection(verb: verbs.ModifyConnection, desk: Desk, caller: Caller, now: datetime) -> documents.Connection:
     agreement = _agreement(desk)
     before = PeerRequest.from_text(_changeable(agreement, verb.connection, caller).request)
-    reservation = _reservation(verb.reservation, desk, caller)
+    reservation = _reservation(verb.reservation, caller, now)
     if reservation.key != before.reservation.key:
         raise NotPossible(
             f"connection {verb.connection} is {'/'.join(before.reservation.key)}: it keeps owner and name"
@@ -88,7 +86,7 @@ def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: 
     agreement = _agreement(desk)
     _changeable(agreement, verb.connection, caller)
     require_reason(verb.reason)
-    agreement.end(verb.connection, verb.reason or "ended by its owner")
+    agreement.end(verb.connection, verb.reason or "ended")
     return _document(agreement, agreement.settled(verb.connection, LONGEST_WAIT_S))
 
 
@@ -145,8 +143,7 @@ def _agreement(desk: Desk) -> Agreement:
     return desk.agreement
 
 
-def _reservation(body: Mapping[str, Any], desk: Desk, caller: Caller) -> Reservation:
-    now = desk.broker.clocks.now()
+def _reservation(body: Mapping[str, Any], caller: Caller, now: datetime) -> Reservation:
     return require_valid(from_mapping({"owner": owner_of_body(body, caller), **body}, now))
 
 
@@ -186,8 +183,6 @@ def _not_refused(connection: Connection) -> Connection:
         ConnectionRefused: its present attempt has failed.
     """
     if connection.why:
-        from slotcar.domains.errors import ConnectionRefused
-
         raise ConnectionRefused(connection.why)
     return connection
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ class HttpsCarrier:
     def __init__(self, key: DomainKey) -> None:
         self._key = key
         self._clients: dict[str, Any] = {}
+        self._lock = threading.Lock()
 
     def say(self, neighbour: Neighbour, text: str) -> Sequence[str]:
         """
@@ -58,19 +60,21 @@ class HttpsCarrier:
             client.close()
 
     def _client(self, neighbour: Neighbour) -> Any:
+        with self._lock:
+            if neighbour.name not in self._clients:
+                self._clients[neighbour.name] = self._new_client(neighbour)
+            return self._clients[neighbour.name]
+
+    def _new_client(self, neighbour: Neighbour) -> Any:
         import httpx
 
-        if neighbour.name not in self._clients:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.check_hostname = False  # it is known by its certificate, whatever address it has
-            context.load_verify_locations(cadata=neighbour.certificate.pem)
-            _load_own(context, self._key)
-            # No connection is kept: one that nobody reads from holds up a neighbour that ends, by TLS's own farewell.
-            limits = httpx.Limits(max_keepalive_connections=0)
-            self._clients[neighbour.name] = httpx.Client(
-                verify=context, timeout=TIMEOUT_S, trust_env=False, limits=limits
-            )
-        return self._clients[neighbour.name]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False  # it is known by its certificate, whatever address it has
+        context.load_verify_locations(cadata=neighbour.certificate.pem)
+        _load_own(context, self._key)
+        # No connection is kept: one that nobody reads from holds up a neighbour that ends, by TLS's own farewell.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        return httpx.Client(verify=context, timeout=TIMEOUT_S, trust_env=False, limits=limits)
 
 
 def serving_context(key: DomainKey, neighbours: Iterable[Neighbour]) -> ssl.SSLContext:

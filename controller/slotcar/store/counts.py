@@ -70,7 +70,8 @@ _TOTALS = ", ".join(f"sum({name}) AS {name}" for name in _NUMBERS)
 _SINCE = text(
     f"""
     SELECT entry, {_TOTALS}, min(start_us) AS start_us FROM counted
-    WHERE entry = ANY(:entries) AND {_OVERLAPS} GROUP BY entry
+    JOIN unnest(CAST(:entries AS bigint[]), CAST(:since_us AS bigint[])) AS asked (number, since_us) ON number = entry
+    WHERE start_us < :until_us AND start_us + step_s::bigint * 1000000 > since_us GROUP BY entry
     """  # noqa: S608 - constants of this file
 )
 # A step belongs to the period that it begins in: steps are days at the longest, and periods months.
@@ -234,9 +235,14 @@ class CountStore:
         """The services' queues of a way out, each by time."""
         return self._steps(_OF_LINK, window, device=device, interface=interface)
 
-    def totals(self, entries: Collection[int], window: Window) -> dict[int, CountedStep]:
-        """What was counted of each entry in both directions, as one step; nothing of those of which nothing is known."""
-        parameters = {"entries": [*entries], "start_us": window.start_us, "end_us": window.end_us}
+    def totals(self, since: Mapping[int, datetime], until: datetime) -> dict[int, CountedStep]:
+        """What was counted of each entry in both directions, as one step; nothing of those of which nothing is known.
+
+        Args:
+            since: from when on, by the entry's number.
+        """
+        instants_us = [to_us(instant) for instant in since.values()]
+        parameters = {"entries": [*since], "since_us": instants_us, "until_us": to_us(until)}
         with database.reading(self.engine) as connection:
             return {
                 row.entry: CountedStep(

@@ -26,6 +26,7 @@ from slotcar.base.timebase import SYSTEM
 from slotcar.book.rules.roles import Role
 from slotcar.broker import Broker
 from slotcar.broker.agreeing import agreement_for
+from slotcar.desk import connections
 from slotcar.domains import carrying
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.carrying import HttpsCarrier, NotReached
@@ -34,7 +35,7 @@ from slotcar.domains.neighbours import Neighbour
 from slotcar.network.model import Network
 from slotcar.store import open_ledger
 from tests.integration.domains.three import NAMES, World
-from tests.support.patience import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.ports import free_port
 from tests.unit.domains.networks import lab_of
 
@@ -56,8 +57,10 @@ class Controllers:
 
 
 @pytest.fixture
-def controllers(world: World) -> Iterator[Controllers]:
-    """On the databases of `world`, whose own controllers do nothing here."""
+def controllers(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controllers]:
+    """On the databases of `world`, whose own controllers do nothing here. They wait as long as only a hang takes."""
+    monkeypatch.setattr(carrying, "TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(connections, "LONGEST_WAIT_S", PATIENCE_S)
     with running(world) as started:
         yield started
 
@@ -93,7 +96,7 @@ def serving(app: FastAPI) -> Iterator[httpx.Client]:
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the API ended before it listened"
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=PATIENCE_S) as client:
         yield client
     server.should_exit = True
     thread.join()
@@ -172,7 +175,7 @@ def test_an_agent_over_https(controllers: Controllers) -> None:
     assert wrong["detail"] == "esnet's ticket is not signed with esnet's key"
     controllers.ask("anl", "POST", f"{path}/ticket", {"ticket": second["ticket"]})
     assert controllers.ask("anl", "POST", f"{path}/commit")["committed"] == 1
-    assert controllers.agreements["lbnl"].in_force(first["connection"], 1, 10).committed == 1
+    assert controllers.agreements["lbnl"].in_force(first["connection"], 1, PATIENCE_S).committed == 1
 
 
 def test_who_shows_no_certificate_of_a_neighbour_is_not_heard(controllers: Controllers, tmp_path: Path) -> None:
@@ -204,7 +207,7 @@ class _Odd(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         if not self.answer:
-            self.never.wait(20)
+            self.never.wait()
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(self.answer)))
@@ -228,8 +231,7 @@ class _Odd(http.server.BaseHTTPRequestHandler):
 def test_a_neighbour_that_answers_rubbish_or_never_is_named(
     content: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
-    monkeypatch.setattr(carrying, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(carrying, "TIMEOUT_S", PATIENCE_S if content else 0.5)
     monkeypatch.setattr(_Odd, "answer", content)
     for name in ("anl", "esnet"):
         make_key(name, tmp_path / name / "key.pem", tmp_path / name / "certificate.pem", SYSTEM.now())

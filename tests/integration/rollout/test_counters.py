@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slotcar.admission import capacities
-from slotcar.base.timebase import SYSTEM, Window
+from slotcar.base.timebase import SYSTEM, Window, to_us
 from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.shares import BackgroundShares
+from slotcar.book.timeline import active_at
 from slotcar.measuring.counters.metering import Meter
 from slotcar.planning.routing import route
 from slotcar.rollout.beside import Answered
@@ -130,3 +131,32 @@ def test_a_router_that_knows_no_such_command_is_read_and_not_counted(counting: C
     assert "% Invalid input" in counting.status.not_counted[EDGE]
     counting.world.read()
     assert EDGE not in counting.status.not_counted
+
+
+def test_a_slot_that_is_hardly_used_is_an_event_once(counting: Counting) -> None:
+    """When it was counted for a quarter of an hour in each direction."""
+    meter = counting.world.pusher.beside
+    assert isinstance(meter, Meter)
+    entry, ledger = counting.entry, counting.ledger
+    start = entry.reservation.windows[0].start
+
+    def count(minutes: int, since_minutes: int, sent_bytes: int = 1_000) -> None:
+        step = CountedStep(
+            entry.number, "forward", "ip-premium", EDGE, "x", 60, to_us(start) + since_minutes * 60_000_000,
+            minutes * 60_000_000, minutes * 60 * 20_000_000, 1, sent_bytes, 0, 0, 0, 0,
+        )  # fmt: skip
+        at = start + timedelta(minutes=since_minutes + minutes)
+        ledger.counts.keep([step], [])
+        meter._tell_unused(active_at([entry], at), [step], at)
+
+    def messages() -> list[str]:
+        return [event.details["message"] for event in ledger.events(kinds=("reservation.unused",))]
+
+    count(10, 0)
+    count(10, 10)
+    assert messages() == []
+    count(12, 20)
+    (message,) = messages()
+    assert message.startswith("less than 10 % of it was used in 16 min")
+    count(2, 32)
+    assert messages() == [message]

@@ -139,5 +139,5 @@ def test_queues_are_of_a_link_and_of_no_entry(ledger: Ledger) -> None:
 
 def test_totals_are_of_both_directions(ledger: Ledger) -> None:
     ledger.counts.keep([step(NOW), step(NOW, direction="reverse"), step(NOW - 2 * DAY)], [])
-    totals = ledger.counts.totals([1, 2], Window(NOW - DAY, NOW + DAY))
+    totals = ledger.counts.totals(dict.fromkeys((1, 2), NOW - DAY), NOW + DAY)
     assert {number: one.in_profile_bytes for number, one in totals.items()} == {1: 20_000}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ import structlog
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import MICROSECOND, Clocks, Window
 from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.model import Entry
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import Active, active_at
 from slotcar.measuring.counters.increments import increments
@@ -79,25 +81,20 @@ class Meter:
                 steps += self._steps(before.get(name), after, intents[name])
                 readings.append(KeptReading(name, asked_at, at, after.configuration, counts_json(after.counts)))
         self.ledger.counts.keep(steps, readings)
-        for active in opened:
-            self._tell_unused(active, [one for one in steps if one.entry == active.entry.number], at)
+        self._tell_unused(opened, steps, at)
 
-    def _tell_unused(self, active: Active, steps: Sequence[CountedStep], at: datetime) -> None:
+    def _tell_unused(self, opened: Sequence[Active], steps: Sequence[CountedStep], at: datetime) -> None:
         """Once in a slot: when it was counted for long enough. It follows from what is kept, whoever leads."""
-        if not steps:
-            return
-        window = Window(active.window.start, at)
-        total = self.ledger.counts.totals([active.entry.number], window).get(active.entry.number)
-        if total is None or not is_unused(total, active.entry, UNUSED_PERCENT):
-            return
-        before = replace(total, counted_us=total.counted_us - sum(one.counted_us for one in steps))
-        if not is_counted_enough(before, active.entry):
-            minutes = total.counted_us // len(active.entry.reservation.direction.ways) // 60_000_000
-            says = ReservationUnused(
-                counted_s=total.counted_us // 1_000_000, reserved_bits=total.reserved_bits, used_bytes=used_bytes(total),
-                message=f"less than {UNUSED_PERCENT} % of it was used in {minutes} min; cancelling it frees the rest",
-            )  # fmt: skip
-            self.ledger.record(says, at, handle=active.entry.handle)
+        counted_us = Counter[int]()
+        for step in steps:
+            counted_us[step.entry] += step.counted_us
+        active_by_entry = {one.entry.number: one for one in opened if one.entry.number in counted_us}
+        since = {number: active.window.start for number, active in active_by_entry.items()}
+        for number, total in self.ledger.counts.totals(since, at).items() if since else ():
+            entry = active_by_entry[number].entry
+            before = replace(total, counted_us=total.counted_us - counted_us[number])
+            if is_unused(total, entry, UNUSED_PERCENT) and not is_counted_enough(before, entry):
+                self.ledger.record(_unused_event(total, entry), at, handle=entry.handle)
 
     def _reading(
         self, name: str, answered: Answered, intent: QosIntent, asked_at: datetime, at: datetime
@@ -135,6 +132,14 @@ class Meter:
         if self._rolled_up_s is None or passed_s - self._rolled_up_s >= ROLL_UP.total_seconds():
             self._rolled_up_s = passed_s
             self.ledger.counts.roll_up(now)
+
+
+def _unused_event(total: CountedStep, entry: Entry) -> ReservationUnused:
+    minutes = total.counted_us // len(entry.reservation.direction.ways) // 60_000_000
+    return ReservationUnused(
+        counted_s=total.counted_us // 1_000_000, reserved_bits=total.reserved_bits, used_bytes=used_bytes(total),
+        message=f"less than {UNUSED_PERCENT} % of it was used in {minutes} min; cancelling it frees the rest",
+    )  # fmt: skip
 
 
 def _read_back(kept: KeptReading) -> CounterReading:

@@ -97,7 +97,7 @@ class CountedUse:
             for one in active_at(entries, now)
             if owner in (None, one.entry.reservation.owner) and one.entry.reservation.service in RESERVED_SERVICES
         }
-        totals = self.ledger.counts.totals(active, Window(now - LOOKED_BACK, now))
+        totals = self.ledger.counts.totals(dict.fromkeys(active, now - LOOKED_BACK), now)
         items = [
             _unused(active[number], total, now)
             for number, total in totals.items()
