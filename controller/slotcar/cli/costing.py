@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slotcar.cli.options import OutputFormat
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.place import chosen_place
-from slotcar.cli.remote import remote
-from slotcar.cli.session import broker, caller
+from slotcar.cli.session import sender
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
-    from slotcar_client.wire import documents, verbs
+    from slotcar_client.wire import documents
 
 From = Annotated[str, typer.Option("--from", help="an end system of the inventory", show_default=False)]
 To = Annotated[str, typer.Option("--to", help="another one", show_default=False)]
@@ -41,19 +38,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(record, name="record")
 
 
-@contextmanager
-def sending() -> Iterator[Callable[[verbs.Verb[Any]], Any]]:
-    """Sends a verb to the controller over HTTP, or has this machine's ledger answer it."""
-    if chosen_place() is not None:
-        with remote(None, None) as slotcar:
-            yield slotcar.send
-        return
-    from slotcar.desk import Desk
-
-    with broker() as opened:
-        yield lambda verb: Desk(opened).send(verb, caller())
-
-
 def costs(
     sources: Annotated[
         list[str], typer.Option("--from", help="an end system; of several the soonest comes first", show_default=False)
@@ -69,10 +53,8 @@ def costs(
     from slotcar.measuring.costs.documents import soonest
     from slotcar_client.wire import verbs
 
-    with sending() as send:
-        listed: list[documents.Costs] = [
-            send(verbs.Costs(one, destination, volume, tolerance, tool, service)) for one in sources
-        ]
+    with sender() as controller:
+        listed = [controller.send(verbs.Costs(one, destination, volume, tolerance, tool, service)) for one in sources]
     listed.sort(key=soonest)
     emit(listed if len(listed) > 1 else listed[0], form, lambda: _print_costs(listed))
 
@@ -144,8 +126,8 @@ def closest(
     verb = verbs.Closest(
         replicas, ces, pairs("--size", sizes) or None, pairs("--in-use", in_use) or None, alpha, tolerance, tool
     )
-    with sending() as send:
-        answer: documents.Closest = send(verb)
+    with sender() as controller:
+        answer = controller.send(verb)
     rows = [
         (
             one["ce"],
@@ -202,8 +184,8 @@ def gather(
     from slotcar.base.units import format_bytes_about
     from slotcar_client.wire import verbs
 
-    with sending() as send:
-        answer: documents.Gatherings = send(verbs.Gather(pairs("SE=VOLUME", fragments), ces, tolerance, tool))
+    with sender() as controller:
+        answer = controller.send(verbs.Gather(pairs("SE=VOLUME", fragments), ces, tolerance, tool))
     rows = [
         (one["se"], format_bytes_about(one["moved_bytes"]), _maybe(one["gather_ms"]), one["ce"] or UNKNOWN,
          _maybe(one["read_ms"]))
@@ -220,8 +202,8 @@ def estimates(tolerance: Tolerance = None, form: OutputFormat = Format.TABLE) ->
     """Show how good the estimates of `slotcar costs` were, by the transfers that followed."""
     from slotcar_client.wire import verbs
 
-    with sending() as send:
-        answer: documents.Accuracy = send(verbs.EstimateAccuracy(tolerance))
+    with sender() as controller:
+        answer = controller.send(verbs.EstimateAccuracy(tolerance))
     off = answer["off_ppm"]
     rows = [
         ("transfers with an estimate", str(answer["estimated"])),
@@ -250,8 +232,8 @@ def record_transfer(
     from slotcar.base.units import format_rate_about
     from slotcar_client.wire import verbs
 
-    with sending() as send:
-        answer: documents.MeasuredTransfer = send(verbs.RecordTransfer(source, destination, volume, start, end, tool))
+    with sender() as controller:
+        answer = controller.send(verbs.RecordTransfer(source, destination, volume, start, end, tool))
     known = answer["estimated_ms"]
     words = f"{answer['source']} to {answer['destination']}: {format_rate_about(answer['throughput_bps'])}"
     before = "nothing was known before" if known is None else f"{seconds(known)} would have been said"
@@ -271,7 +253,7 @@ def record_probe(
     """Hand in what a probe measured."""
     from slotcar_client.wire import verbs
 
-    with sending() as send:
-        answer: documents.MeasuredProbe = send(verbs.RecordProbe(source, destination, tool, at, rtt, throughput, loss))
+    with sender() as controller:
+        answer = controller.send(verbs.RecordProbe(source, destination, tool, at, rtt, throughput, loss))
     words = f"kept of {answer['source']} to {answer['destination']}, measured by {answer['tool']} at {answer['at']}"
     emit(answer, form, lambda: stdout().print(words, markup=False))

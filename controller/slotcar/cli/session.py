@@ -99,6 +99,9 @@ class AnyDesk(Protocol):
     def items(self, verb: Verb[Any], limit: int, cursor: str) -> list[Any]:
         """The first `limit` items of a list that goes on page by page; `cursor`: the field by which it goes on."""
 
+    def handle_of(self, which: str) -> str:
+        """The handle of a reservation that is named by it, or as OWNER/NAME."""
+
 
 class NearDesk:
     """The desk over this machine's ledger; whoever is at the terminal asks it."""
@@ -117,6 +120,9 @@ class NearDesk:
         items: list[Any] = self.send(replace(sized, limit=limit))["items"]
         return items
 
+    def handle_of(self, which: str) -> str:
+        return self.broker.status(which, caller()).handle
+
 
 class FarDesk:
     """A controller, over HTTP."""
@@ -132,6 +138,9 @@ class FarDesk:
 
         items: list[Any] = self._slotcar.perform(pages(verb, limit=limit, cursor=cursor))
         return items
+
+    def handle_of(self, which: str) -> str:
+        return self._slotcar.reservation(which)["handle"]
 
 
 @contextmanager

@@ -10,15 +10,11 @@ import typer
 
 from slotcar.cli.options import MaybeWhich, OfOwner, OutputFormat, Since, Until
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.place import chosen_place
-from slotcar.cli.remote import remote
-from slotcar.cli.session import broker, caller, now
+from slotcar.cli.session import now, sender
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
     from slotcar.base.timebase import Window
-    from slotcar.desk.overview import Overview
-    from slotcar_client import Slotcar
 
 Document = Mapping[str, Any]
 BY = ("owner", "sls", "domain", "reservation")
@@ -78,19 +74,6 @@ def _month_of(moment: datetime) -> datetime:
     return month_at(moment).start
 
 
-def _answer(here: Callable[[Overview], Any], over_http: Callable[[Slotcar], Any]) -> Document:
-    document: Document
-    if chosen_place() is not None:
-        with remote(None, None) as slotcar:
-            document = over_http(slotcar)
-        return document
-    with broker() as opened:
-        from slotcar.desk.overview import Overview
-
-        document = here(Overview(opened))
-    return document
-
-
 def _texts(window: Window) -> dict[str, str]:
     from slotcar.base.timebase import iso
 
@@ -103,10 +86,8 @@ def _texts(window: Window) -> dict[str, str]:
 def _reservation(which: str, window: Window, form: Format) -> None:
     from slotcar_client.wire import verbs
 
-    data = _answer(
-        lambda overview: overview.reservation_usage(which, window, caller(), now()),
-        lambda slotcar: slotcar.send(verbs.ReservationUsage(slotcar.reservation(which)["handle"], **_texts(window))),
-    )
+    with sender() as controller:
+        data = controller.send(verbs.ReservationUsage(controller.handle_of(which), **_texts(window)))
     emit(data, form, lambda: _print_flows(data))
 
 
@@ -136,10 +117,8 @@ def _unknown_words(flow: Document) -> str:
 def _sums(by: str, window: Window, owner: str | None, form: Format) -> None:
     from slotcar_client.wire import verbs
 
-    data = _answer(
-        lambda overview: overview.counted_usage(by, window, caller(), owner),  # type: ignore[arg-type]
-        lambda slotcar: slotcar.send(verbs.CountedUsage(by, owner=owner, **_texts(window))),  # type: ignore[arg-type]
-    )
+    with sender() as controller:
+        data = controller.send(verbs.CountedUsage(by, owner=owner, **_texts(window)))  # type: ignore[arg-type]
     rows = [(one["month"], one["name"], str(one["reservations"]), *_amounts(one)) for one in data["items"]]
     columns = (Column("month"), Column(by), Column("reservations", leave_out=1), *AMOUNTS)
     emit(data, form, lambda: print_table(columns, rows, "Nothing was counted in this time."))
@@ -149,10 +128,8 @@ def _unused(owner: str | None, form: Format) -> None:
     from slotcar.base.units import format_bytes_about
     from slotcar_client.wire import verbs
 
-    data = _answer(
-        lambda overview: overview.unused(caller(), now(), owner),
-        lambda slotcar: slotcar.send(verbs.UnusedReservations(owner=owner)),
-    )
+    with sender() as controller:
+        data = controller.send(verbs.UnusedReservations(owner=owner))
     rows = [
         (
             f"{one['owner']}/{one['name']}",
@@ -175,10 +152,8 @@ def _link(link: str, window: Window, form: Format) -> None:
     device, colon, interface = link.partition(":")
     if not colon:
         raise typer.BadParameter("say DEVICE:INTERFACE", param_hint="--link")
-    data = _answer(
-        lambda overview: overview.link_usage(device, interface, window, caller()),
-        lambda slotcar: slotcar.send(verbs.LinkUsage(device, interface, **_texts(window))),
-    )
+    with sender() as controller:
+        data = controller.send(verbs.LinkUsage(device, interface, **_texts(window)))
     emit(data, form, lambda: _print_link(data))
 
 

@@ -99,6 +99,8 @@ class Running:
         loop: LoopStatus | None = None, watch: WatchStatus | None = None,
         application: Callable[[Context], FastAPI] = create_app,
     ) -> httpx.Client:  # fmt: skip
+        if "plan_timeout" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"plan_timeout": timedelta(seconds=PATIENCE_S)})
         context = Context(
             Broker(ledger, network, settings),
             TokenStore(settings.tokens_path, site_of(settings.inventory)),
