@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,9 @@ import yaml
 from slotcar_client import Slotcar
 from slotcar_client.agent import reserve_over
 from slotcar_client.wire.errors import NoAnswer, Problem
-from slotcar_client.wire.verbs import Connect, Connections, Domains, EndConnection, ModifyConnection
+from slotcar_client.wire.verbs import Connect, Connections, ConnectionStatus, Domains, EndConnection, ModifyConnection
+from slotcar_lab import ports
+from slotcar_lab.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("anl", "esnet", "lbnl")
@@ -29,7 +30,6 @@ RESERVATION = {
     "name": "tonight", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium", "protocol": "udp",
     "service": "ip-premium", "direction": "both", "rate": "10 Mbit/s", "start": "now + 1 h", "duration": "PT1H",
 }  # fmt: skip
-START_S = 300.0
 SLOTCAR = Path(sys.executable).parent / "slotcar"
 
 
@@ -37,9 +37,10 @@ def main() -> None:
     folder = Path(os.environ.get("SLOTCAR_STATE_DIR", ROOT / "var")) / "domains"
     shutil.rmtree(folder, ignore_errors=True)
     with ExitStack() as stack:
-        ports = {name: (_free_port(), _free_port()) for name in NAMES}
-        inventory = _inventory(folder, {name: port for name, (_, port) in ports.items()})
-        started = {name: stack.enter_context(_controller(name, folder, inventory, *ports[name])) for name in NAMES}
+        free = ports.free(set(), folder)
+        listening = {name: (next(free), next(free)) for name in NAMES}
+        inventory = _inventory(folder, {name: port for name, (_, port) in listening.items()})
+        started = {name: stack.enter_context(_controller(name, folder, inventory, *listening[name])) for name in NAMES}
         for name, (client, process) in started.items():
             _wait_for(client, process, folder / name / "serve.log")
         show({name: client for name, (client, _) in started.items()})
@@ -62,6 +63,8 @@ def show(controllers: Mapping[str, Slotcar]) -> None:
     _tell(controllers)
     _say("The end, in all domains:")
     anl.send(EndConnection(chain["connection"], "shown"))
+    # Each domain is told by the one before it.
+    _wait_until_ended(controllers, chain["connection"])
     _tell(controllers)
     _say("A client asks each domain in turn, and carries the tickets (an agent):")
     reserve_over(controllers, "anl", RESERVATION | {"name": "by-agent"})
@@ -81,10 +84,19 @@ def _tell(controllers: Mapping[str, Slotcar]) -> None:
     for name, controller in controllers.items():
         for one in controller.send(Connections())["items"]:
             rate = one["slots"][0]["forward_bps"] // 1_000_000
-            print(f"  {name:6} {one['name']:10} {rate:3} Mbit/s  {one['phase']}  version {one['committed']} in force")
+            in_force = f"version {one['committed']} in force" if one["committed"] else "nothing in force"
+            print(f"  {name:6} {one['name']:10} {rate:3} Mbit/s  {one['phase']}  {in_force}")
 
 
-def _inventory(folder: Path, ports: Mapping[str, int]) -> Path:
+def _wait_until_ended(controllers: Mapping[str, Slotcar], connection: str) -> None:
+    end_s = time.monotonic() + HANG_S
+    while any(one.send(ConnectionStatus(connection))["phase"] != "terminated" for one in controllers.values()):
+        if time.monotonic() > end_s:
+            raise SystemExit(f"connection {connection} did not end in all domains")
+        time.sleep(0.1)
+
+
+def _inventory(folder: Path, peer_ports: Mapping[str, int]) -> Path:
     """The lab's, with where each domain's controller is and which certificate it has."""
     inventory = folder / "inventory"
     shutil.copytree(ROOT / "inventories" / "lab", inventory)
@@ -92,7 +104,7 @@ def _inventory(folder: Path, ports: Mapping[str, int]) -> Path:
         file = inventory / "group_vars" / f"{name}.yml"
         written = yaml.safe_load(file.read_text())
         certificate = f"../{name}/domain/certificate.pem"
-        written["slotcar_domain"] = {"controller": f"https://127.0.0.1:{ports[name]}", "certificate": certificate}
+        written["slotcar_domain"] = {"controller": f"https://127.0.0.1:{peer_ports[name]}", "certificate": certificate}
         file.write_text(yaml.safe_dump(written, sort_keys=False))
     for name in NAMES:
         _run(_environment(name, folder, inventory), "domains", "key")
@@ -133,7 +145,7 @@ def _controller(
 
 
 def _wait_for(client: Slotcar, process: subprocess.Popen[bytes], log: Path) -> None:
-    end_s = time.monotonic() + START_S
+    end_s = time.monotonic() + HANG_S
     while time.monotonic() < end_s and process.poll() is None:
         try:
             client.send(Domains())
@@ -142,12 +154,6 @@ def _wait_for(client: Slotcar, process: subprocess.Popen[bytes], log: Path) -> N
         else:
             return
     raise SystemExit(f"the controller did not start:\n{log.read_text()}")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -60,23 +61,29 @@ def measure(bench: Bench) -> Findings:
     begin = float(int(bench.clock.now() + LEAD_S))
     streams = schedule(begin, SHORT_SIZES if bench.smoke else SIZES)
     configuration = bench.configuration(begin)
-    by_the_nodes = json.dumps([one | {"begin": bench.by_the_nodes(one["begin"])} for one in streams])
-    started: list[LabProcess] = []
-    try:
-        for role, node in (("receive", "receiver"), ("send", "sender")):
-            arguments = (role, bench.lab.inside(LIBRARY), ADDRESS, by_the_nodes)
-            started.append(bench.lab.start_python(node, HERE / "ends.py", *arguments))
-            started[-1].wait_reported("\n", HANG_S)
+    by_the_nodes = [one | {"begin": bench.by_the_nodes(one["begin"])} for one in streams]
+    with both_ends(bench, HERE / "ends.py", by_the_nodes) as (receiver, sender):
         bench.wait_until(streams[-1]["begin"] + STREAM_S + 2 * AHEAD_S)
-        for process in reversed(started):
+        for process in (sender, receiver):
             bench.wait_ended(process, 10.0)
-        rates = _rates(started[0].stdout)
-    finally:
-        for process in started:
-            process.close()
+        rates = _rates(receiver.stdout)
     if len(rates) != len(streams):
-        raise LabError(f"{len(rates)} of {len(streams)} streams were received: {started[0].stderr.strip()[-500:]}")
+        raise LabError(f"{len(rates)} of {len(streams)} streams were received: {receiver.stderr.strip()[-500:]}")
     return Findings(tuple(_rows(rates)), (_plot(rates),), configuration)
+
+
+@contextlib.contextmanager
+def both_ends(
+    bench: Bench, program: Path, played: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[LabProcess, LabProcess]]:
+    """The receiver and the sender of what is played, both ready; they are closed at the end."""
+    with contextlib.ExitStack() as stack:
+        started = []
+        for role, node in (("receive", "receiver"), ("send", "sender")):
+            arguments = (role, bench.lab.inside(LIBRARY), ADDRESS, json.dumps(played))
+            started.append(stack.enter_context(bench.lab.start_python(node, program, *arguments)))
+            started[-1].wait_reported("\n", HANG_S)
+        yield started[0], started[1]
 
 
 def _rates(output: str) -> dict[tuple[str, int], float]:

@@ -9,14 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from slotcar_lab.client import LabProcess
 from slotcar_lab.errors import LabError
-from slotcar_lab.experiments.a1_1 import ADDRESS, LEAD_S, LIBRARY
+from slotcar_lab.experiments.a1_1 import ADDRESS, LEAD_S, both_ends
 from slotcar_lab.experiments.a1_2.ends import PENDING, SILENCE_S
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
-from slotcar_lab.patience import HANG_S
 
 HERE = Path(__file__).parent
 SIZE = 1_000
@@ -84,23 +82,15 @@ def with_interface(bench: Bench, disciplines: Sequence[str]) -> None:
 
 def _play(bench: Bench, played: list[Case], sent: dict[str, Any], received: dict[str, Any]) -> None:
     begin = float(int(bench.clock.now() + LEAD_S))
-    by_the_nodes = json.dumps([one | {"begin": bench.by_the_nodes(begin)} for one in played])
-    started: list[LabProcess] = []
-    try:
-        for role, node in (("receive", "receiver"), ("send", "sender")):
-            arguments = (role, bench.lab.inside(LIBRARY), ADDRESS, by_the_nodes)
-            started.append(bench.lab.start_python(node, HERE / "ends.py", *arguments))
-            started[-1].wait_reported("\n", HANG_S)
+    by_the_nodes = [one | {"begin": bench.by_the_nodes(begin)} for one in played]
+    with both_ends(bench, HERE / "ends.py", by_the_nodes) as (receiver, sender):
         bench.wait_until(begin + played[0]["seconds"] + 2 * SILENCE_S)
-        for process, results in zip(started, (received, sent), strict=True):
+        for process, results in ((receiver, received), (sender, sent)):
             bench.wait_ended(process, 20.0)
             results |= json.loads(process.stdout.splitlines()[-1])
-    finally:
-        for process in started:
-            process.close()
     missing = {one["name"] for one in played} - received.keys()
     if missing:
-        raise LabError(f"nothing is known of {', '.join(sorted(missing))}: {started[0].stderr.strip()[-500:]}")
+        raise LabError(f"nothing is known of {', '.join(sorted(missing))}: {receiver.stderr.strip()[-500:]}")
 
 
 NEWEST = Rule(
