@@ -207,7 +207,7 @@ def estimates(tolerance: Tolerance = None, form: OutputFormat = Format.TABLE) ->
     off = answer["off_ppm"]
     rows = [
         ("transfers with an estimate", str(answer["estimated"])),
-        ("of which nothing was known", str(answer["unknown"])),
+        ("transfers of which nothing was known", str(answer["unknown"])),
         ("within the middle 68 %", share(answer["within_68"], answer["estimated"])),
         ("within nine in ten", share(answer["within_nine_in_ten"], answer["bounded"])),
         ("off by (median)", UNKNOWN if off is None else f"{off / 10_000:.1f} %"),

@@ -183,7 +183,13 @@ def test_who_shows_no_certificate_of_a_neighbour_is_not_heard(controllers: Contr
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     with pytest.raises((httpx.HTTPError, ssl.SSLError)):
-        httpx.post(f"{address}/v1/domains/messages", json={"message": ""}, verify=trusting, trust_env=False)
+        httpx.post(
+            f"{address}/v1/domains/messages",
+            json={"message": ""},
+            verify=trusting,
+            trust_env=False,
+            timeout=PATIENCE_S,
+        )
     make_key("cern", tmp_path / "k.pem", tmp_path / "c.pem", controllers.agreements["anl"].now())
     stranger = HttpsCarrier(load_key("cern", tmp_path / "k.pem", tmp_path / "c.pem"))
     with pytest.raises(NotReached, match="esnet was not reached at https://127"):
