@@ -28,6 +28,11 @@ YANG = Path(os.environ.get("SLOTCAR_YANG_DIR", ROOT / ".venv" / "share" / "yang"
 MODULES = ("Cisco-IOS-XE-native", "Cisco-IOS-XE-policy", "Cisco-IOS-XE-acl")
 YUMA = Path("/usr/share/yuma/modules")
 LOOPBACK = "127.0.0.1"
+#: netconfd keeps a file in its user's home, as the users' file says it, and writes it at each change: of two servers one
+#: would read, as it begins, what the other is writing.
+OWN_MOUNTS = ("unshare", "--mount") if os.geteuid() == 0 else (
+    "unshare", "--user", "--map-current-user", "--keep-caps", "--mount"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,12 @@ class Server:
         if self.models.mended:
             name, old, new = self.models.mended
             (models / name).write_text((self.models.folder / name).read_text().replace(old, new))
+        passwd = self.folder / "passwd"
+        passwd.write_text("".join(map(self._at_home_here, Path("/etc/passwd").read_text().splitlines(keepends=True))))
         startup = self.folder / "startup.xml"
         startup.write_text('<config xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"/>\n')
         return [
+            *OWN_MOUNTS, "sh", "-ec", 'mount --bind "$0" /etc/passwd; exec "$@"', str(passwd),
             str(which("netconfd")),
             *self.options,
             f"--modpath={models}:{self.models.folder}:{YUMA}",
@@ -106,7 +114,15 @@ class Server:
             f"--superuser={self.user}",
             "--warn-off=438",
             "--log-level=info",
-        ]
+        ]  # fmt: skip
+
+    def _at_home_here(self, line: str) -> str:
+        """A line of the users' file, with the server's folder as the home of whoever runs it."""
+        fields = line.split(":")
+        if fields[2:3] != [str(os.geteuid())]:
+            return line
+        fields[5] = str(self.folder)
+        return ":".join(fields)
 
     @property
     def _socket(self) -> Path:
