@@ -7,7 +7,7 @@ from collections.abc import Sequence as AbstractSequence
 from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import EnumMeta
-from functools import reduce
+from functools import cache, reduce
 from inspect import Parameter, Signature
 from operator import or_
 from types import UnionType
@@ -44,8 +44,9 @@ class VerbBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+@cache
 def router_of(family: str) -> APIRouter:
-    """The routes of a family of verbs, in their order; its name is their tag."""
+    """The routes of a family of verbs, in their order; its name is their tag. All applications of a process share them."""
     router = APIRouter(tags=[family])
     for verb in VERBS.values():
         if verb.family == family and verb in ANSWERS:
