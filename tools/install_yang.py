@@ -16,8 +16,8 @@ WANTED = {
     *(
         f"Cisco-IOS-XE-{name}"
         for name in (
-            "acl", "features", "interface-common", "interfaces", "ip", "ipv6", "license", "line", "logging", "native",
-            "parser", "policy", "types",
+            "acl", "features", "interface-common", "interfaces", "interfaces-oper", "ip", "ipv6", "license", "line",
+            "logging", "native", "parser", "policy", "types",
         )
     ),
     "ietf-inet-types",

@@ -7,7 +7,8 @@ What it takes is data: `lab/slotcar_lab/junos/statements.yml`.
 
 from __future__ import annotations
 
+from slotcar_lab.junos.counters import Packets
 from slotcar_lab.junos.router import JunosRouter
 from slotcar_lab.junos.tree import Refused
 
-__all__ = ["JunosRouter", "Refused"]
+__all__ = ["JunosRouter", "Packets", "Refused"]

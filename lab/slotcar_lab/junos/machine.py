@@ -11,6 +11,7 @@ from typing import Protocol
 from lxml import etree  # type: ignore[import-untyped]
 
 from slotcar_lab.junos.checking import check
+from slotcar_lab.junos.counters import Counted
 from slotcar_lab.junos.inheritance import effective
 from slotcar_lab.junos.tree import Element, Refused, edit, empty
 
@@ -71,6 +72,7 @@ class Machine:
     holder: int | None = None
     waiting: Waiting | None = None
     taken_back: int = 0
+    counters: Counted = field(default_factory=Counted)
 
     def boot(self, text: str) -> None:
         """

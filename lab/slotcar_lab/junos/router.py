@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 import asyncssh
 from lxml import etree  # type: ignore[import-untyped]
 
+from slotcar_lab.junos.counters import NONE, Packets
 from slotcar_lab.junos.machine import Machine
 from slotcar_lab.junos.rpc import END, Session
 from slotcar_lab.junos.tree import Element
@@ -115,6 +116,23 @@ class JunosRouter:
             self.machine.commit(0, user)
 
         self._call(run)
+
+    def count(self, filter_name: str, term: str, came: Packets, exceeded: Packets = NONE) -> None:
+        """Sets what a term of a filter counted, and what exceeded its policer.
+
+        Raises:
+            KeyError: there is no such term that counts.
+        """
+        machine = self.machine
+        self._call(lambda: machine.counters.set_term(filter_name, term, came, exceeded, machine.in_force()))
+
+    def count_queue(self, port: str, forwarding_class: str, sent: Packets, dropped_packets: int = 0) -> None:
+        """Sets what a queue of a port, or of a unit, sent and dropped."""
+        self._call(lambda: self.machine.counters.set_queue(port, forwarding_class, sent, dropped_packets))
+
+    def clear_counters(self) -> None:
+        """As an operator's `clear firewall all` and `clear interfaces statistics all`."""
+        self._call(self.machine.counters.clear)
 
     def expire(self) -> None:
         """The time of a commit that waits is over."""

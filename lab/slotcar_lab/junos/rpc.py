@@ -281,6 +281,16 @@ def _uptime(session: Session, request: Element) -> str:
     return f"<system-uptime-information><current-time>{when}</current-time></system-uptime-information>"
 
 
+def _firewall(session: Session, request: Element) -> str:
+    machine = session.machine
+    return machine.counters.firewall(machine.in_force())
+
+
+def _queues(session: Session, request: Element) -> str:
+    machine = session.machine
+    return machine.counters.queues(machine.in_force())
+
+
 def _close(session: Session, request: Element) -> str:
     session.is_closing = True
     return "<ok/>"
@@ -311,6 +321,8 @@ _HANDLERS: dict[str, Handler] = {
     "get-software-information": _software,
     "get-commit-revision-information": _revision,
     "get-system-uptime-information": _uptime,
+    "get-firewall-information": _firewall,
+    "get-interface-queue-information": _queues,
 }
 
 

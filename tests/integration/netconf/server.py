@@ -37,14 +37,24 @@ OWN_MOUNTS = ("unshare", "--mount") if os.geteuid() == 0 else (
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What a server knows: modules in a folder, and what is written otherwise in one of them for netconfd's sake."""
+    """What a server knows: modules in a folder, and what is written otherwise in some of them: the file, a text and what
+    stands in its place."""
 
     folder: Path
     modules: tuple[str, ...]
-    mended: tuple[str, str, str] | None = None
+    mended: tuple[tuple[str, str, str], ...] = ()
 
 
-CISCO = Models(YANG, MODULES, ("Cisco-IOS-XE-acl.yang", "{,3}", "{0,3}"))
+_ACL = ("Cisco-IOS-XE-acl.yang", "{,3}", "{0,3}")
+CISCO = Models(YANG, MODULES, (_ACL,))
+#: Beside them what a router counts. netconfd has no packets to count: what it is to tell is written there by a test, as if
+#: it were a configuration.
+STATE = "Cisco-IOS-XE-interfaces-oper"
+CISCO_THAT_COUNTS = Models(
+    YANG,
+    (*MODULES, STATE),
+    (_ACL, (f"{STATE}.yang", "container interfaces {\n    config false;", "container interfaces {")),
+)
 
 
 class Server:
@@ -95,8 +105,7 @@ class Server:
     def _netconfd(self) -> list[str]:
         models = self.folder / "models"
         models.mkdir(exist_ok=True)
-        if self.models.mended:
-            name, old, new = self.models.mended
+        for name, old, new in self.models.mended:
             (models / name).write_text((self.models.folder / name).read_text().replace(old, new))
         passwd = self.folder / "passwd"
         passwd.write_text("".join(map(self._at_home_here, Path("/etc/passwd").read_text().splitlines(keepends=True))))

@@ -35,6 +35,7 @@ FACTS = Facts(
     watch=Watch.SYSLOG,
     police_floor_bps=32_768,
     interface_name=full_name,
+    counts=True,
     number_words=(
         "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
         "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"

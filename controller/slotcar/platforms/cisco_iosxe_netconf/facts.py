@@ -29,4 +29,5 @@ FACTS = Facts(
     markings=(Marking.DSCP,),
     watch=Watch.NETCONF,
     interface_name=full_name,
+    counts=True,
 )

@@ -65,4 +65,5 @@ FACTS = Facts(
     markings=(Marking.DSCP,),
     number_words=("a burst is at least what the rate brings in 5 ms (Junos, Traffic Policers User Guide)",),
     watch=Watch.NETCONF,
+    counts=True,
 )

@@ -98,15 +98,19 @@ class _Input:
         if flow.service not in RESERVED_SERVICES:
             clears = flow.service is Service.BEST_EFFORT
             return None, Term(
-                name, flow.match, forwarding_class=service_class, loss_priority="low", clears_dscp=clears
+                name, flow.match, forwarding_class=service_class, loss_priority="low", clears_dscp=clears, counter=name
             )
         rate_bps, burst_bytes = policer(flow)
         if flow.service is Service.IP_PREMIUM:
-            term = Term(name, flow.match, policer=name, forwarding_class=service_class, loss_priority="low")
+            term = Term(
+                name, flow.match, policer=name, forwarding_class=service_class, loss_priority="low", counter=name
+            )
             return Policer(name, rate_bps, burst_bytes), term
         peak_bps, peak_burst_bytes = _numbers(flow.pir_bps, flow.pbs_bytes, f"{flow.interface}, {flow.label}")
         # Junos takes no loss priority beside a policer that sets one.
-        term = Term(name, flow.match, policer=name, three_color="two-rate", forwarding_class=service_class)
+        term = Term(
+            name, flow.match, policer=name, three_color="two-rate", forwarding_class=service_class, counter=name
+        )
         return ThreeColorPolicer(name, rate_bps, burst_bytes, peak_bps, peak_burst_bytes), term
 
     def _sls(self, agreed: AggregatePolicer) -> tuple[Object | None, Term]:

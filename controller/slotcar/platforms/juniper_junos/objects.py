@@ -52,6 +52,7 @@ class Term:
         three_color: `two-rate` or `single-rate` where the policer has three colours, which are the loss priority then.
         clears_dscp: the code point becomes 0.
         goes_on: the next term is asked, too; else the packet is accepted.
+        counter: counts what meets the term.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Term:
     loss_priority: str | None = None
     clears_dscp: bool = False
     goes_on: bool = False
+    counter: str | None = None
 
     @property
     def has_conditions(self) -> bool:

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from slotcar.platforms.netconf.question import MARKER
+from lxml import etree  # type: ignore[import-untyped]
+
+from slotcar.platforms.netconf.question import MARKER, REFUSED, REQUEST, STATE
 from slotcar.platforms.netconf.tree import Node, parse
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.netconf.login import NetconfError
@@ -43,8 +45,9 @@ class NetconfTransport(Transport):
         await asyncio.to_thread(self._session.close)
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
-        self._last_read = {command: await asyncio.to_thread(self._get, command) for command in commands}
-        return dict(self._last_read)
+        answers = {command: await asyncio.to_thread(self._answer, command) for command in commands}
+        self._last_read = {command: text for command, text in answers.items() if command.startswith(MARKER)}
+        return answers
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
         """Tries the change and takes it out again: a candidate is lost with its session, and may not stay locked until
@@ -70,6 +73,23 @@ class NetconfTransport(Transport):
         await asyncio.to_thread(self._cancel)
 
     # -- blocking ------------------------------------------------------------------------------------------------------
+
+    def _answer(self, command: str) -> str:
+        """A configuration, or state. That a peer does not tell its state fails no reading."""
+        if not command.startswith((STATE, REQUEST)):
+            return self._get(command)
+        try:
+            return self._state(command)
+        except NetconfError as error:
+            return f"{REFUSED}{error}"
+
+    def _state(self, command: str) -> str:
+        if command.startswith(STATE):
+            return str(self._session.do("get", filter=("subtree", command.removeprefix(STATE))).data_xml)
+        name = command.removeprefix(REQUEST)
+        if not name.startswith("get-"):
+            raise NetconfError(f"{self._name}: `{name}` is no request that only reads")
+        return str(self._session.do("dispatch", rpc_command=etree.Element(name)).xml)
 
     def _get(self, command: str) -> str:
         if not command.startswith(MARKER):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from slotcar_lab.ios import counters, tree
+from slotcar_lab.ios import counters, pfc_counters, tree
 from slotcar_lab.ios.commands.registry import command
 from slotcar_lab.ios.flash import BYTES
 from slotcar_lab.ios.terminal import Terminal
@@ -118,9 +118,11 @@ async def rate_limits(terminal: Terminal, captures: Captures) -> str:
 async def policies(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
     machine.counters.follow(machine.running.top)
-    lines = counters.policies(
-        machine.running.top, machine.counters, captures.get("name", ""), captures.get("direction", "")
-    )
+    top, name = machine.running.top, captures.get("name", "")
+    if machine.platform == "cisco-cat6500":
+        lines = pfc_counters.policies(top, machine.counters, name)
+    else:
+        lines = counters.policies(top, machine.counters, name, captures.get("direction", ""))
     return "".join(f"{line}\n" for line in lines)
 
 
