@@ -35,6 +35,12 @@ def test_the_role_of_hosts_passes_its_scenario_and_leaves_no_cgroup(lab: Lab, al
 
 
 @pytest.mark.slow
+def test_the_role_of_tuning_passes_its_scenario(lab: Lab, alone: None, tmp_path: Path) -> None:
+    """Its cleanup compares with what was there before, to the byte."""
+    run_scenario(ROOT / "roles" / "slotcar_tcp_tuning", tmp_path / "molecule")
+
+
+@pytest.mark.slow
 def test_the_role_of_hosts_passes_its_scenario_with_systemd_and_a_disk(tmp_path: Path) -> None:
     with systemd_guest(tmp_path / "systemd") as guest:
         before = kept(guest)

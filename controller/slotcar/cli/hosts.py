@@ -1,4 +1,4 @@
-"""On a host whose cores and disks are reserved: run a command within a reservation, and measure what may be reserved."""
+"""Of hosts: run a command within a reservation, measure what may be reserved, and what a host's TCP is tuned for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ import typer
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.texts import lines_of
-from slotcar.cli.output import Format, emit, progress, stdout
+from slotcar.cli.options import OutputFormat
+from slotcar.cli.output import Format, emit, print_table, progress, stdout
+from slotcar.cli.session import now, sender
 from slotcar.cli.strict import App
+from slotcar.cli.tables import Column
 
+#: Of so many reservations a host's are looked for.
+MOST_RESERVATIONS = 10_000
+FLOWS = (
+    Column("reservation"), Column("peer"), Column("out"), Column("in"), Column("round trip", leave_out=1),
+    Column("window out"), Column("window in"),
+)  # fmt: skip
 #: Where the kernel says what is mounted.
 MOUNTS = Path("/proc/mounts")
 
@@ -23,8 +32,11 @@ class CommandNotRunnable(SlotcarError):
 
 
 def register(app: typer.Typer) -> None:
-    host = App(name="host", help="Commands to run on a host with reserved cores and disks.", no_args_is_help=True)
+    host = App(
+        name="host", help="Hosts: what can be reserved of one, and what its TCP is tuned for.", no_args_is_help=True
+    )
     host.command()(measure)
+    host.command()(tuning)
     app.add_typer(host)
     app.command(context_settings={"ignore_unknown_options": True})(run)
 
@@ -129,3 +141,37 @@ def measure(
     lines = [f"slotcar_cpu: {document['slotcar_cpu']}", "slotcar_disks:", f"  {disk}:"]
     lines += [f"    {way}: {format_bytes_per_s(rate)}" for way, rate in ways.items()]
     emit(document, form, lambda: stdout().print("\n".join(lines), markup=False))
+
+
+def tuning(
+    host: Annotated[str, typer.Argument(help="a host of the inventory", show_default=False)],
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Show the TCP flows that are reserved from and to a host, and the window of each: what its TCP is to be tuned for.
+
+    As JSON it is the file that `playbooks/tune.yml` takes. Reservations whose slots are all over are left out.
+    """
+    from slotcar.base.timebase import iso
+    from slotcar.base.units import format_bytes_about, format_latency, format_rate
+    from slotcar.platforms.host_tcp.flows import document_of, flows_of
+    from slotcar_client.wire.verbs.offers import Endpoints
+    from slotcar_client.wire.verbs.reservations import List
+
+    with sender() as controller:
+        addresses = {one["name"]: one["address"] for one in controller.send(Endpoints())["hosts"]}
+        if host not in addresses:
+            known = ", ".join(sorted(addresses)) or "none"
+            raise typer.BadParameter(f"the inventory has no host {host}; it has {known}", param_hint="HOST")
+        living = List(state=("committed",), since=iso(now()))
+        flows = flows_of(controller.items(living, MOST_RESERVATIONS, "after"), host, addresses, now())
+    rows = [
+        (
+            flow.reservation,
+            flow.peer,
+            *(format_rate(rate) if rate else "-" for rate in (flow.out_bps, flow.in_bps)),
+            format_latency(flow.rtt_us),
+            *(format_bytes_about(flow.window_bytes(rate), up=True) for rate in (flow.out_bps, flow.in_bps)),
+        )
+        for flow in flows
+    ]
+    emit(document_of(host, flows), form, lambda: print_table(FLOWS, rows, "no flow of TCP is reserved from or to it"))

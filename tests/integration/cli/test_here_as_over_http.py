@@ -104,6 +104,7 @@ FILE = {
         reservation("large", 5007, rate="12 Mbit/s"),
         reservation("theirs", 5008, owner="astro"),
         reservation("scavenger", 5009, rate=None, service="qbss"),
+        reservation("mover", 5013, protocol="tcp", rate="1 Mbit/s", rtt="20 ms"),
     ],
     "together": [group("job", 6001, "1 Mbit/s"), group("grand", 6002, "11 Mbit/s")],
 }  # fmt: skip
@@ -126,7 +127,7 @@ TEXTS = (
     "plan FILE --set all", "plan OTHERS --set all --diff --all", "plan TOOMUCH", "whoami", f"costs {PAIR}", "estimates",
     "usage --unused", "usage --by owner", "usage hep/cms",
     "costs --from anl-premium --to nowhere --volume 1G", "closest --file f=anl-premium --ce lbnl-premium",
-    "gather anl-premium=1GB --ce lbnl-premium",
+    "gather anl-premium=1GB --ce lbnl-premium", "host tuning lbnl-premium", "host tuning nowhere",
 )  # fmt: skip
 #: What reads, as documents.
 DOCUMENTS = (
@@ -138,6 +139,7 @@ DOCUMENTS = (
     "events --kind reservation.held", "events --after 3 --limit 2", "endpoints", "services", "limits --owner hep",
     "enquire ENDS", "enquire --add hep/cms", "render --at 2027-03-02T08:30:00Z", "webhook list",
     "webhook dead-letters HOOK", "plan OTHERS --set all", "plan TOOMUCH", f"costs {PAIR}", "estimates",
+    "host tuning anl-premium",
 )  # fmt: skip
 #: What changes something, in this order.
 CHANGES = (
