@@ -11,6 +11,7 @@ import pytest
 
 from slotcar.base.vocabulary import InterfaceRole, Protocol, Service
 from slotcar.book.model import Entry
+from slotcar.measuring.metrics import delay
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from slotcar.planning.delay_bounds import DelayBounds
 from slotcar.planning.routing import route
@@ -21,7 +22,6 @@ from slotcar_lab import traffic
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.capture import Capture, stamps
 from slotcar_lab.experiments.figures import WAITING_US
-from slotcar_lab.metrics import delay
 from tests.support.requests import T0, reservation
 from tests.unit.platforms.worlds import intents
 

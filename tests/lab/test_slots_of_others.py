@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from slotcar.measuring.metrics import delay, loss
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
-from slotcar_lab.metrics import delay, loss
 from slotcar_lab.snapshot import snapshots
 from slotcar_lab.traffic import start_udp
 from tests.lab.slots import wait_not_policed, wait_policed

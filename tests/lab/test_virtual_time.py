@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+from slotcar.measuring.metrics import delay
 from slotcar_lab import traffic
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
-from slotcar_lab.metrics import delay
 
 pytestmark = pytest.mark.lab
 #: Premium comes every 3.24 packets of the line, and meets the packet on the line at all points of it alike. At a third of

@@ -10,8 +10,8 @@ from itertools import pairwise
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from slotcar_lab.metrics import delay, ipdv, loss, pattern, throughput
-from slotcar_lab.metrics.model import Delay, Stamp
+from slotcar.measuring.metrics import delay, ipdv, loss, pattern, throughput
+from slotcar.measuring.metrics.model import Delay, Stamp
 from tests.support.streams import WAITING_US, stream
 
 delays = st.lists(st.none() | st.integers(0, 1_000_000), max_size=60)

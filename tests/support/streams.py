@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar_lab.metrics import delay
-from slotcar_lab.metrics.model import Delay, Stamp
+from slotcar.measuring.metrics import delay
+from slotcar.measuring.metrics.model import Delay, Stamp
 
 #: The waiting time of these streams, far over any delay in them.
 WAITING_US = 60_000_000

@@ -849,8 +849,15 @@ class Sls(TypedDict):
     downstream: str
     service: str
     rate_bps: int
+    peak_bps: Annotated[int | None, "the highest rate for an instant; null where nothing was agreed"]
     ingress: str
+    egress: Annotated[list[str], "its scope: where its figures end; none: anywhere in the downstream domain"]
     validity: Window | None
+    schedule: Annotated[str | None, "days and hours in which its figures hold; null: always"]
+    delay_us: Annotated[int | None, "one-way delay that is tolerated; null where nothing was agreed"]
+    variation_us: Annotated[int | None, "variation between consecutive packets that is tolerated"]
+    loss_ppm: Annotated[int | None, "lost packets of a million that are tolerated"]
+    quantile_ppm: Annotated[int, "of so many packets of a million delay and variation hold"]
     excess: str
     description: str
 

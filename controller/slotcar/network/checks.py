@@ -284,6 +284,26 @@ def _sls(draft: InventoryDraft, sls: Sls, findings: Findings) -> None:
     ingress = _looked_up(draft, node, (*key, "ingress"), sls.ingress, findings)
     if ingress is not None:
         _sls_ingress(draft, sls, ingress, findings)
+    _sls_figures(draft, sls, findings)
+
+
+def _sls_figures(draft: InventoryDraft, sls: Sls, findings: Findings) -> None:
+    """Peak, scope, and figures that cannot all be meant."""
+    node, key = draft.groups[sls.downstream], ("slotcar_sls", sls.name)
+    if sls.peak_bps is not None and sls.peak_bps < sls.rate_bps:
+        hint = f"say at least the rate, {format_rate(sls.rate_bps)}"
+        findings.add(node, (*key, "peak"), "is less than the rate", format_rate(sls.peak_bps), hint)
+    for egress in sls.egresses:
+        interface = _looked_up(draft, node, (*key, "egress"), egress, findings)
+        owner = draft.domain_of.get(egress.device)
+        if egress == sls.ingress:
+            findings.add(node, (*key, "egress"), "is where the traffic comes in", egress, "say where it may leave")
+        elif interface is not None and owner != sls.downstream:
+            hint = f"say an interface of {sls.downstream}: what it promises ends there"
+            findings.add(node, (*key, "egress"), f"is an interface of another domain, {owner}", egress, hint)
+    if sls.quantile_ppm < MILLION and sls.delay_us is None and sls.variation_us is None:
+        hint = "say `delay` or `variation` too, or leave it out"
+        findings.add(node, (*key, "quantile"), "is of nothing", format_share(sls.quantile_ppm), hint)
 
 
 def _sls_ingress(draft: InventoryDraft, sls: Sls, ingress: Interface, findings: Findings) -> None:

@@ -77,9 +77,16 @@ def _with_names(node: InventoryNode, full_names: _Names) -> InventoryNode:
     if own and isinstance(options := variables.get(OPTIONS), Mapping):
         variables[OPTIONS] = _options(options, node.variables["slotcar_platform"], own)
     if isinstance(sls := variables.get("slotcar_sls"), Mapping):
-        variables["slotcar_sls"] = {name: _referring(data, "ingress", full_names) for name, data in sls.items()}
+        variables["slotcar_sls"] = {name: _sls(data, full_names) for name, data in sls.items()}
     variables = _referring(variables, "slotcar_attached_to", full_names)
     return replace(node, variables=variables, written=keys)
+
+
+def _sls(data: Any, full_names: _Names) -> Any:
+    data = _referring(data, "ingress", full_names)
+    if isinstance(data, Mapping) and isinstance(egress := data.get("egress"), list):
+        return {**data, "egress": [_referring({"one": one}, "one", full_names)["one"] for one in egress]}
+    return data
 
 
 def _referring(data: Any, key: str, full_names: _Names) -> Any:

@@ -12,6 +12,7 @@ from pydantic import Field
 from slotcar.base.frozen import Frozen
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import InterfaceRole, Scheduler, Service
+from slotcar.network.schedules import Schedule
 
 #: An operator's own words, which are shown and decide nothing.
 Description = Annotated[str, Field(exclude_if=lambda text: not text)]
@@ -172,7 +173,12 @@ class Sls(Frozen):
         upstream, downstream: traffic goes from the customer `upstream` into the provider `downstream`.
         ingress: the downstream interface where the aggregate is policed.
         rate_bps: agreed layer-3 rate; `burst_bytes` its token bucket.
-        validity: when it holds; None for always.
+        peak_bps: the highest rate at which the aggregate may send for an instant; None where nothing was agreed.
+        egresses: its scope: the downstream interfaces up to which its figures hold; none named: all of the domain's.
+        validity: when it holds; None for always. schedule: when its figures hold meanwhile; None for always.
+        delay_us, variation_us, loss_ppm: the one-way delay d that is tolerated, its variation j between consecutive packets
+            (RFC 3393), and the lost packets l of a million (D7.3 §3.2.1); None where nothing was agreed.
+        quantile_ppm: of so many packets of a million delay and variation hold (TEQUILA's quantile).
         excess: `drop` or `remark` (to best effort).
     """
 
@@ -183,9 +189,21 @@ class Sls(Frozen):
     rate_bps: int = Field(gt=0)
     burst_bytes: int = Field(ge=1_500)
     ingress: InterfaceId
+    peak_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
+    egresses: tuple[InterfaceId, ...] = Field(default=(), exclude_if=lambda egresses: not egresses)
     validity: Window | None = None
+    schedule: Schedule | None = Field(default=None, exclude_if=lambda schedule: schedule is None)
+    delay_us: int | None = Field(default=None, gt=0, exclude_if=lambda delay_us: delay_us is None)
+    variation_us: int | None = Field(default=None, gt=0, exclude_if=lambda variation_us: variation_us is None)
+    loss_ppm: int | None = Field(default=None, ge=0, le=1_000_000, exclude_if=lambda loss_ppm: loss_ppm is None)
+    quantile_ppm: int = Field(default=1_000_000, gt=0, le=1_000_000, exclude_if=lambda part_ppm: part_ppm == 1_000_000)
     excess: str = Field(default="drop", pattern="^(drop|remark)$")
     description: Description = ""
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether delay, variation or loss was agreed: what an audit can tell of."""
+        return (self.delay_us, self.variation_us, self.loss_ppm) != (None, None, None)
 
     def valid_over(self, window: Window) -> bool:
         return self.validity is None or (self.validity.start <= window.start and window.end <= self.validity.end)

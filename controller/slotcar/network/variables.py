@@ -12,6 +12,7 @@ from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
@@ -32,11 +33,13 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler,
 from slotcar.managers import managers
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
+from slotcar.network.schedules import DAY_MINUTES, DAYS, Schedule
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HOURS = re.compile(r"([0-9]{2}):([0-9]{2})\s*-\s*([0-9]{2}):([0-9]{2})")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
 _BARE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _SHARE_HINT = "say a percentage of the link, such as `45 %`"
@@ -136,6 +139,66 @@ def _size(value: object) -> int:
     return parse_size_bytes(value)  # type: ignore[arg-type]  # it refuses what is no text
 
 
+def _sls_time(value: object) -> int:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise UnitError("has no unit", value, f"did you mean `{value} ms`?")
+    time_us = parse_latency_us(value)  # type: ignore[arg-type]  # it refuses what is no text
+    if time_us <= 0:
+        raise UnitError("is no time that a packet could keep", value, "say one above 0, such as `20 ms`")
+    return time_us
+
+
+def _loss(value: object) -> int:
+    return _percentage(value, "of the packets", "0.1 %")
+
+
+def _quantile(value: object) -> int:
+    part_ppm = _percentage(value, "of the packets", "99.9 %")
+    if part_ppm == 0:
+        raise UnitError("promises nothing of any packet", value, "say a percentage above 0 %, such as `99.9 %`")
+    return part_ppm
+
+
+def _percentage(value: object, what: str, example: str) -> int:
+    try:
+        return parse_share_ppm(value)
+    except UnitError as error:
+        message = "is more than all" if "more than" in error.message else "is no percentage"
+        raise UnitError(message, error.value, f"say a percentage {what}, such as `{example}`") from error
+
+
+def _days(value: object) -> tuple[int, ...]:
+    hint = "say a list of " + ", ".join(f"`{day}`" for day in DAYS)
+    if not isinstance(value, list) or not value:
+        raise UnitError("is no list of days", value, hint)
+    for day in value:
+        if day not in DAYS:
+            raise UnitError("is no day of the week", day, hint)
+    if len(set(value)) < len(value):
+        raise UnitError("names a day twice", ", ".join(value), "name each once")
+    return tuple(sorted(DAYS.index(day) for day in value))
+
+
+def _hours(value: object) -> tuple[int, int]:
+    match = _HOURS.fullmatch(value.strip()) if isinstance(value, str) else None
+    hint = "say from when until when, in steps of 5 minutes, such as `08:00-20:00`"
+    if match is None:
+        raise UnitError("are no hours of the day", value, hint)
+    begin, end = (int(match[place]) * 60 + int(match[place + 1]) for place in (1, 3))
+    if int(match[2]) > 59 or int(match[4]) > 59 or begin >= DAY_MINUTES or end > DAY_MINUTES or (begin % 5 or end % 5):
+        raise UnitError("are no hours of the day", value, hint)
+    if begin == end:
+        raise UnitError("begin and end at the same minute", value, "leave `hours` out for the whole day")
+    return begin, end
+
+
+def _zone(value: object) -> str:
+    try:
+        return str(ZoneInfo(value).key) if isinstance(value, str) else str(ZoneInfo(""))
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise UnitError("is no time zone", value, "say a name such as `Europe/Zurich`") from error
+
+
 def _seconds(value: object) -> int:
     return int(parse_duration(value).total_seconds())  # type: ignore[arg-type]  # it refuses what is no text
 
@@ -218,6 +281,7 @@ def _controller(value: object) -> object:
 
 PlatformName = Annotated[str, BeforeValidator(_platform)]
 Rate = Annotated[int, BeforeValidator(_rate)]
+SlsTime = Annotated[int, BeforeValidator(_sls_time)]
 #: A shorter one would be renewed more often than routers should be pushed to.
 DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
 Size = Annotated[int, BeforeValidator(_size)]
@@ -315,6 +379,17 @@ def _promises_a_rate(value: object) -> object:
     return value
 
 
+class ScheduleVariables(Frozen):
+    """The value of an SLS's `schedule`."""
+
+    days: Annotated[tuple[int, ...], BeforeValidator(_days)] = tuple(range(7))
+    hours: Annotated[tuple[int, int], BeforeValidator(_hours)] = (0, DAY_MINUTES)
+    zone: Annotated[str, BeforeValidator(_zone)] = "UTC"
+
+    def schedule(self) -> Schedule:
+        return Schedule(days=self.days, begin_minute=self.hours[0], end_minute=self.hours[1], zone=self.zone)
+
+
 class SlsVariables(Frozen):
     """One entry of `slotcar_sls` in the group of the downstream domain."""
 
@@ -322,8 +397,15 @@ class SlsVariables(Frozen):
     service: Annotated[Service, BeforeValidator(_promises_a_rate)]
     rate: Rate
     burst: Annotated[Size, Field(ge=1_500)]
+    peak: Rate | None = None
     ingress: Reference
+    egress: tuple[Reference, ...] = ()
     validity: Validity | None = None
+    schedule: ScheduleVariables | None = None
+    delay: SlsTime | None = None
+    variation: SlsTime | None = None
+    loss: Annotated[int, BeforeValidator(_loss)] | None = None
+    quantile: Annotated[int, BeforeValidator(_quantile)] = 1_000_000
     excess: Literal["drop", "remark"] = "drop"
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 from math import ceil
 from statistics import fmean, median
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments.figures import MILLISECOND
-from slotcar_lab.metrics.model import Delay
 
 #: Of values in ms, none of which there may not be.
 Statistic = Callable[[Sequence[float]], float]

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from slotcar.measuring.metrics import delay
+from slotcar.measuring.metrics.model import Delay
 from slotcar.network import load_network
 from slotcar_lab import control, requirements, traffic
 from slotcar_lab import controller as controllers
@@ -28,8 +30,6 @@ from slotcar_lab.experiments.scaled_copies import scaled_inventory, scaled_reser
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.guest import machine
 from slotcar_lab.lateness import lags_cs
-from slotcar_lab.metrics import delay
-from slotcar_lab.metrics.model import Delay
 from slotcar_lab.patience import HANG_S
 from slotcar_lab.requirements import Backend
 from slotcar_lab.virtual.conductor import Conductor

@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from slotcar.measuring.metrics.model import Stamp
 from slotcar_lab.clocks import Clock
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
-from slotcar_lab.metrics.model import Stamp
 from slotcar_lab.patience import HANG_S
 
 #: The kernel hands packets to tcpdump in blocks, each after a second at the latest. Those of a block that is still open

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from slotcar.measuring.metrics import delay, ipdv, loss, throughput
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments.scale import Scale
-from slotcar_lab.metrics import delay, ipdv, loss, throughput
-from slotcar_lab.metrics.model import Delay
 
 #: A packet that is not there after so long is lost (RFC 7679 §3.2, Tmax): far beyond what any queue here can hold.
 WAITING_US = 3_000_000

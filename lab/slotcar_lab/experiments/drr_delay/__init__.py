@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from slotcar.measuring.metrics import ipdv
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments import added, figures
 from slotcar_lab.experiments.added import Pair
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
@@ -13,8 +15,6 @@ from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
 from slotcar_lab.experiments.figures import MILLISECOND, Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
-from slotcar_lab.metrics import ipdv
-from slotcar_lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
 WEIGHTED, PRIORITY = (HERE.parent / "datagrid" / name for name in ("weighted", "congested"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.added import Figure, Pair, added
@@ -13,7 +14,6 @@ from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot
 from slotcar_lab.experiments.scale import Scale
-from slotcar_lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
 SETTLE_S = 1.0

@@ -8,16 +8,16 @@ from fractions import Fraction
 from math import inf
 from pathlib import Path
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Captured, Slot, Udp
+from slotcar_lab.experiments.emerge import gain as emerge
+from slotcar_lab.experiments.emerge.gain import Stage
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
 from slotcar_lab.experiments.scale import Scale
-from slotcar_lab.metrics import emerge
-from slotcar_lab.metrics.emerge import Stage
-from slotcar_lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
 #: Both flows of a mix are there so long before its slot; they end with it.

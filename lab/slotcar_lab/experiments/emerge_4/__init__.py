@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from slotcar.measuring.metrics import ipdv
 from slotcar_lab.experiments import added, figures
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.emerge import RESIDUE, stages
@@ -13,7 +14,6 @@ from slotcar_lab.experiments.emerge.stages import Staged
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
 from slotcar_lab.experiments.figures import MILLISECOND, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
-from slotcar_lab.metrics import ipdv
 
 HERE = Path(__file__).parent
 #: Head, body and hand: 1 kb/s in messages of 36 bytes.

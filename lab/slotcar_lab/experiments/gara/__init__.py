@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from slotcar.admission.arithmetic import BURST_FLOOR_BYTES
+from slotcar.measuring.metrics.model import Delay
 from slotcar_client.wire.events import ReservationRate, read
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp
@@ -16,7 +17,6 @@ from slotcar_lab.experiments.experiment import Findings
 from slotcar_lab.experiments.figures import Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.scale import Scale
-from slotcar_lab.metrics.model import Delay
 from slotcar_lab.traffic import UdpFlow
 
 EIGHTH = "Rates and bursts are written as an eighth of the paper's. Times are the paper's."

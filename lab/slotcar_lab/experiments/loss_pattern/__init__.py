@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from slotcar.measuring.metrics import delay, pattern
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import START_S, Bench, Captured, Udp
 from slotcar_lab.experiments.capture import numbered, stamps
@@ -12,8 +14,6 @@ from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
 from slotcar_lab.experiments.figures import WAITING_US, Phase, during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
-from slotcar_lab.metrics import delay, pattern
-from slotcar_lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
 SOURCE, SINK, PORT = "source-a", "sink-a", 5001

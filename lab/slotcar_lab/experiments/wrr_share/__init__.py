@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab import traffic
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp
@@ -15,7 +16,6 @@ from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import Experiment, Findings
 from slotcar_lab.experiments.figures import during
 from slotcar_lab.experiments.model import Curve, Plot, Rule
-from slotcar_lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
 LOAD = Udp("source-b", "sink-b", 5010, 12_500_000)

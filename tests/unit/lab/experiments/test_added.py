@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments.added import HIGH, HIGH_IPDV, MEAN_IPDV, MEDIAN, Figure, Pair, added, percentile_95
-from slotcar_lab.metrics.model import Delay
 
 
 def stream(delay_ms: Callable[[float], float], seconds: int = 8, first_s: int = 0) -> tuple[Delay, ...]:

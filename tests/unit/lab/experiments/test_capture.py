@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from slotcar.measuring.metrics.model import Stamp
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.capture import PCAP_MAGIC, Packet, numbered, parse, stamps
-from slotcar_lab.metrics.model import Stamp
 
 HEADER = struct.pack("<IHHiIII", PCAP_MAGIC, 2, 4, 0, 0, 50, 1)
 

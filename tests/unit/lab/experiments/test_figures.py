@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments import figures
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.queues import Depth, read
 from slotcar_lab.experiments.scale import AS_WRITTEN, Scale
-from slotcar_lab.metrics.model import Delay
 
 #: One packet each 100 ms from t = 10 s on; the third is lost.
 STREAM = tuple(Delay(n, 10_000_000 + 100_000 * n, None if n == 2 else 1_000 * (n + 1)) for n in range(5))

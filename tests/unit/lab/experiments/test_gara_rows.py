@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
+from slotcar.measuring.metrics.model import Delay
 from slotcar_lab.experiments import gara
 from slotcar_lab.experiments.figures import Phase
 from slotcar_lab.experiments.gara import BACKGROUND, PAYLOAD_BYTES, Follower, Foreground
 from slotcar_lab.experiments.model import Verdict
-from slotcar_lab.metrics.model import Delay
 
 #: The background is told 4 Mbit/s of payload, and 1 Mbit/s from 50 s on; the foreground has 3 Mbit/s of it.
 RATES_BPS = {0.0: 4_000_000, 50.0: 1_000_000}

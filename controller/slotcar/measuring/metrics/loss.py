@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from slotcar_lab.metrics.model import Delay
+from slotcar.measuring.metrics.model import Delay
 
 
 def one_way(stream: Sequence[Delay]) -> tuple[int, ...]:

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from slotcar_lab.metrics import delay, loss
-from slotcar_lab.metrics.model import Stamp
+from slotcar.measuring.metrics import delay, loss
+from slotcar.measuring.metrics.model import Stamp
 from tests.support.streams import losses, stream
 
 MS = 1_000

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import ceil, sqrt
 
-from slotcar_lab.metrics.model import Delay
+from slotcar.measuring.metrics.model import Delay
 
 
 def consecutive(stream: Sequence[Delay]) -> tuple[int | None, ...]:

@@ -6,8 +6,9 @@ from math import inf
 
 import pytest
 
-from slotcar_lab.metrics import emerge, throughput
-from slotcar_lab.metrics.emerge import Stage
+from slotcar.measuring.metrics import throughput
+from slotcar_lab.experiments.emerge import gain as emerge
+from slotcar_lab.experiments.emerge.gain import Stage
 from tests.support.streams import stream
 
 #: Every 20 ms one packet of 1000 bytes, 10 ms on its way; the third is lost.

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slotcar_lab.metrics.model import Delay
+from slotcar.measuring.metrics.model import Delay
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ReceivedInterval:
     """What arrived in `[start_us, start_us + the series' interval)`."""
 
     start_us: int
@@ -36,7 +36,7 @@ def received_bps(stream: Sequence[Delay], packet_bytes: int, start_us: int, end_
 
 def series(
     stream: Sequence[Delay], packet_bytes: int, start_us: int, end_us: int, interval_us: int
-) -> tuple[Interval, ...]:
+) -> tuple[ReceivedInterval, ...]:
     """The rate in each interval from `start_us` to `end_us`; a rest shorter than one interval is left out.
 
     Raises:
@@ -46,7 +46,7 @@ def series(
         raise ValueError(f"the interval must be positive (got {interval_us} us)")
     counts = Counter((at_us - start_us) // interval_us for at_us in _arrivals(stream))
     return tuple(
-        Interval(
+        ReceivedInterval(
             start_us + index * interval_us, counts[index], counts[index] * packet_bytes * 8_000_000 // interval_us
         )
         for index in range((end_us - start_us) // interval_us)

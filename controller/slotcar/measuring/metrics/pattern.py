@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from slotcar_lab.metrics.model import Delay
+from slotcar.measuring.metrics.model import Delay
 
 
 def distance_stream(stream: Sequence[Delay]) -> tuple[tuple[int, int], ...]:

@@ -9,6 +9,6 @@ in the order of sending, and everything else is a statistic of that stream:
 Times are integers of microseconds. Both stamps of a packet come from one clock, or a delay also holds the clocks'
 offset; loss and IPDV do not suffer from an offset that stays the same.
 
-The package is in the lab, which measures, and imports nothing of it and nothing of the controller: what audits an
-SLS can take it as it is. (`controller/slotcar/api/metrics.py` is another thing, counters for Prometheus.)
+Audits judge SLSs by it (`slotcar.measuring.audits`), and the lab its experiments; it imports nothing of either.
+(`controller/slotcar/api/metrics.py` is another thing, counters for Prometheus.)
 """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil
 
-from slotcar_lab.metrics.model import Delay, Stamp
+from slotcar.measuring.metrics.model import Delay, Stamp
 
 
 def one_way(stamps: Iterable[Stamp], waiting_us: int) -> tuple[Delay, ...]:

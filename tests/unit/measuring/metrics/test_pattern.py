@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from slotcar_lab.metrics import pattern
+from slotcar.measuring.metrics import pattern
 from tests.support.streams import losses
 
 #: Ten packets, of which the second, fifth, seventh, ninth and tenth are lost.

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from slotcar_lab.metrics import ipdv
+from slotcar.measuring.metrics import ipdv
 from tests.support.streams import stream
 
 #: Delays 10, 12, 9, lost, 9, 15, 15 ms: pairs +2, -3, undefined twice, +6, 0.
