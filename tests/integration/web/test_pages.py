@@ -40,6 +40,9 @@ def filled(path: str, entry: str) -> str:
     queries = {
         "/rollback/preview": "?device=nowhere&to=baseline",
         "/chart/steps": f"?resource={SLS}&from=now&until=now%2B1d",
+        "/chart/usage": f"?handle={entry}&direction=forward",
+        "/chart/link": "?device=anl-7507-1&interface=ATM1/0/0",
+        "/usage/link": "?device=anl-7507-1&interface=ATM1/0/0",
     }
     return path + queries.get(path, "")
 
@@ -80,9 +83,10 @@ def test_others_reservations_are_not_there(site: Site) -> None:
             f"/reservations/{theirs}", f"/reservations/{theirs}/now", "/", "/home/now", "/reservations?state=all",
             "/reservations?owner=astro", "/reservations?search=secret", "/boundaries", f"/boundaries/{iso(START)}", "/log",
             "/usage", "/usage?by=sls", "/usage.csv", f"/approvals/{theirs}", f"/links/{SLS}",
+            f"/usage/of/{theirs}", f"/chart/usage?handle={theirs}", "/usage/unused",
         )
     ]  # fmt: skip
-    assert [answer.status_code for answer in answers[:2]] == [404, 404]
+    assert [answer.status_code for answer in (*answers[:2], *answers[-3:-1])] == [404] * 4
     answers.append(mine.post(f"/reservations/{theirs}/cancel", data={"version": "1"}))
     assert answers[-1].status_code == 404
     for answer in answers:

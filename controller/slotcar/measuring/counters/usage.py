@@ -159,6 +159,12 @@ def used_bytes(total: CountedStep) -> int:
     return total.in_profile_bytes + total.out_of_profile_bytes
 
 
+def used_part(total: documents.Counted) -> int | None:
+    """Of what was reserved in the time that was counted, percent; None where nothing was counted."""
+    used = total["in_profile_bytes"] + total["out_of_profile_bytes"]
+    return used * 800 // total["reserved_bits"] if total["reserved_bits"] else None
+
+
 def is_unused(total: CountedStep, entry: Entry, below_percent: int) -> bool:
     """Whether it was counted for long enough in each direction, and less than the part of its reserved bits was used."""
     return is_counted_enough(total, entry) and used_bytes(total) * 8 * 100 < total.reserved_bits * below_percent

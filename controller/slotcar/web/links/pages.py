@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from slotcar.admission.resource_id import ResourceId
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import Window, from_us, iso
 from slotcar.desk.overview import ResourcePage
@@ -99,8 +100,17 @@ def _model(visit: Visit) -> dict[str, Any]:
         "next": f"{address}?{urlencode({**range_text, 'after': after + PAGE})}" if more else "",
         "data": f"/chart/steps?{urlencode({'resource': name, 'from': iso(window.start), 'until': iso(window.end)})}",
         "device": device_of(course.resource, visit.broker.network) if course else "", "zone": visit.clock.name,
+        "counted": _counted(course.resource) if course else "",
         "description": description_of(course.resource, visit.broker.network) if course else "",
     }  # fmt: skip
+
+
+def _counted(resource: ResourceId) -> str:
+    """Where it is shown what left by the resource's interface; empty where none has it for its way out."""
+    if resource.interface is None or not resource.is_outbound:
+        return ""
+    place = {"device": resource.interface.device, "interface": resource.interface.name}
+    return f"/usage/link?{urlencode(place)}"
 
 
 def _course(visit: Visit, name: str, window: Window) -> Course | None:

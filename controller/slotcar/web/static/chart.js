@@ -1,11 +1,12 @@
 "use strict";
-/* The curve of a resource. ECharts is fetched after the page has been drawn; the table below it says the same. */
+/* The curve of a resource, and curves of what was counted. ECharts is fetched after the page has been drawn; the table
+   below each says the same. */
 (() => {
   const library = document.currentScript.dataset.echarts;
-  const place = document.querySelector("[data-steps]");
-  if (!place) return;
+  const places = document.querySelectorAll("[data-steps], [data-curves]");
+  if (!places.length) return;
 
-  const ink = () => getComputedStyle(place);
+  const ink = () => getComputedStyle(places[0]);
   const colour = (name) => {
     const probe = document.createElement("span");
     probe.className = name;
@@ -34,13 +35,16 @@
   }
 
   function when(ms) {
-    const options = { timeZone: place.dataset.zone, dateStyle: "medium", timeStyle: "short" };
+    const options = { timeZone: places[0].dataset.zone, dateStyle: "medium", timeStyle: "short" };
     try {
       return new Intl.DateTimeFormat("en-GB", options).format(ms);
     } catch {
       return new Date(ms).toISOString();
     }
   }
+
+  /* Below an axis: the day above the time, so that a telephone has room for two. */
+  const stacked = (ms) => when(ms).replace(", ", "\n");
 
   async function steps(address) {
     const answer = await fetch(address, { headers: { Accept: "application/json" } });
@@ -65,10 +69,10 @@
     return {
       animation: false,
       textStyle: text,
-      grid: { left: 16, right: 24, top: 24, bottom: 64, containLabel: true },
+      grid: { left: 16, right: 24, top: 24, bottom: 72, containLabel: true },
       tooltip: { trigger: "axis", renderMode: "richText", formatter: (all) => `${when(all[0].value[0])}\n${all.filter((one) => one.seriesName !== "least").map((one) => `${one.seriesName}: ${amount(one.value[1])}`).join("\n")}` },
-      xAxis: { type: "time", axisLabel: { color: ink().color, hideOverlap: true, formatter: (ms) => when(ms) } },
-      yAxis: { type: "value", min: 0, max: capacity || null, axisLabel: { color: ink().color, formatter: amount } },
+      xAxis: { type: "time", axisLabel: { color: ink().color, hideOverlap: true, formatter: stacked } },
+      yAxis: { type: "value", min: 0, max: capacity || null, axisLabel: { color: ink().color, formatter: amount }, splitLine: { lineStyle: { color: colour("soft"), opacity: 0.35 } } },
       dataZoom: [{ type: "slider", filterMode: "weakFilter", labelFormatter: (ms) => when(ms), textStyle: text }],
       series: [
         { ...line, name: "reserved", data: points, lineStyle: { color: colour("wait") }, itemStyle: { color: colour("wait") }, areaStyle: { color: colour("wait"), opacity: 0.25 } },
@@ -78,7 +82,42 @@
     };
   }
 
-  async function draw() {
+  /* Steps of several lines; a null is a gap, of which nothing is known. */
+  function curveOptions(found) {
+    const amount = format(found.unit);
+    const known = (value) => (value === null || value === undefined ? "unknown" : amount(value));
+    const text = { color: ink().color };
+    const drawn = (line) => ({
+      name: line.name, type: "line", step: "end", symbol: "none", animation: false, connectNulls: false,
+      data: line.points.map(([at, value]) => [Date.parse(at), value]),
+      lineStyle: { color: colour(line.look), type: line.dashed ? "dashed" : "solid" },
+      itemStyle: { color: colour(line.look) },
+      ...(line.filled ? { areaStyle: { color: colour(line.look), opacity: 0.25 } } : {}),
+    });
+    return {
+      animation: false,
+      textStyle: text,
+      grid: { left: 16, right: 24, top: 40, bottom: 72, containLabel: true },
+      legend: { top: 4, textStyle: text, itemWidth: 28, itemHeight: 12 },
+      tooltip: { trigger: "axis", renderMode: "richText", formatter: (all) => `${when(all[0].value[0])}\n${all.map((one) => `${one.seriesName}: ${known(one.value[1])}`).join("\n")}` },
+      xAxis: { type: "time", axisLabel: { color: ink().color, hideOverlap: true, formatter: stacked } },
+      yAxis: { type: "value", min: 0, axisLabel: { color: ink().color, formatter: amount }, splitLine: { lineStyle: { color: colour("soft"), opacity: 0.35 } } },
+      dataZoom: [{ type: "slider", filterMode: "weakFilter", labelFormatter: (ms) => when(ms), textStyle: text }],
+      series: found.lines.map(drawn),
+    };
+  }
+
+  async function drawCurves(place) {
+    const found = await steps(place.dataset.curves);
+    const chart = window.echarts.init(place, null, { renderer: "canvas" });
+    const show = () => chart.setOption(curveOptions(found));
+    show();
+    place.dataset.drawn = "yes";
+    addEventListener("resize", () => chart.resize());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+  }
+
+  async function draw(place) {
     const whole = await steps(place.dataset.steps);
     const chart = window.echarts.init(place, null, { renderer: "canvas" });
     const note = place.parentElement.querySelector(".rounded");
@@ -108,7 +147,10 @@
   function load() {
     const script = document.createElement("script");
     script.src = library;
-    script.onload = () => draw().catch((error) => { place.textContent = `The curve cannot be drawn: ${error.message}. The table below has the same.`; });
+    script.onload = () => places.forEach((place) => {
+      const drawn = place.dataset.steps ? draw(place) : drawCurves(place);
+      drawn.catch((error) => { place.textContent = `The curve cannot be drawn: ${error.message}. The table below has the same.`; });
+    });
     document.head.append(script);
   }
   requestAnimationFrame(() => setTimeout(load, 0));

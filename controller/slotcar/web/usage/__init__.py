@@ -13,6 +13,7 @@ from slotcar.base.timebase import Window
 from slotcar.views.usage import UsageRow, UsageTable, month_at
 from slotcar.web.links.pages import window_of
 from slotcar.web.serving import WebPage
+from slotcar.web.usage import counted
 from slotcar.web.visit import Answer, Data, Shown, Visit
 from slotcar_client.wire.documents import SummedBy
 
@@ -75,4 +76,5 @@ def guarded(cell: str) -> str:
 PAGES = (
     WebPage("/usage", show, query=("by", "from", "until")),
     WebPage("/usage.csv", file, query=("by", "from", "until")),
+    *counted.PAGES,
 )
