@@ -20,6 +20,9 @@ from slotcar_transfer.errors import NotAdmitted, Stopped, TransferError
 from slotcar_transfer.identity import PORT, Identity, folder_of
 from slotcar_transfer.profile import Shape
 
+#: A controller that is told what a transfer took has so long to answer.
+RECORD_S = 5.0
+
 
 class ExitCode(IntEnum):
     """As of `slotcar`, where it has them."""
@@ -103,6 +106,10 @@ def copy(
     context: Annotated[
         str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
     ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(help="tell a known controller what a transfer without --by took; later ones are foretold by it"),
+    ] = True,
     via: Annotated[
         str | None, typer.Option("--via", help="`rclone`: let rclone move a folder between two of its remotes")
     ] = None,
@@ -127,6 +134,7 @@ def copy(
             give_up_s=give_up, labels=_labels(label or ()), scitag=None if scitag is None else scitag_of(scitag),
             collectors=tuple(map(collector_of, firefly_to or ())),
             slotcar=None if deadline is None else opened.enter_context(_controller(context)),
+            records=_records(context, opened) if record and deadline is None and via is None else None,
         )  # fmt: skip
         if scitag is None and firefly_to:
             raise TransferError("--firefly-to needs --scitag: whose connections these are")
@@ -269,6 +277,20 @@ def _controller(context: str | None) -> Any:
         if place is None:
             raise TransferError("--by needs a controller: set SLOTCAR_API and SLOTCAR_TOKEN, or say --context")
         return Slotcar(place.api, place.token)
+    except SlotcarError as error:
+        raise TransferError(str(error)) from error
+
+
+def _records(context: str | None, opened: contextlib.ExitStack) -> Any:
+    """The controller that is told what a transfer took; None where none is known. It is not waited for when it is away."""
+    from slotcar_client import Retries, Slotcar, SlotcarError
+    from slotcar_client.contexts import chosen_place
+
+    try:
+        place = chosen_place(context=context)
+        if place is None:
+            return None
+        return opened.enter_context(Slotcar(place.api, place.token, retries=Retries(attempts=1), timeout_s=RECORD_S))
     except SlotcarError as error:
         raise TransferError(str(error)) from error
 

@@ -23,6 +23,7 @@ from slotcar_transfer.identity import Identity
 from slotcar_transfer.moving import Job, pull, push, relay
 from slotcar_transfer.places import Location, reserved_until
 from slotcar_transfer.profile import Shape
+from slotcar_transfer.recording import Recording
 from slotcar_transfer.reporting import Display, Meter, duration_text
 from slotcar_transfer.reserving import Ends, Reservation
 from slotcar_transfer.staging import Tree
@@ -45,12 +46,14 @@ class Options:
         here: this host's name in Slotcar's inventory; without one the address that it has on the way to the peer.
         stop_at_deadline: gives up at the deadline instead of going on late.
         give_up_s: without any byte for so long while the other end is away.
+        records: is told what a transfer without a deadline took.
         checksum: of a file that comes from an HTTP server, `ALGORITHM:HEX`.
         scitag: whose it is, announced to the other end and to the collectors, host and port.
     """
 
     by: datetime | None = None
     slotcar: Slotcar | None = None
+    records: Slotcar | None = None
     service: str = "ip-premium"
     owner: str | None = None
     here: str | None = None
@@ -93,6 +96,7 @@ class Transfer:
         self.late = False
         self._stopping: BaseException | None = None
         self.reservation = self._new_reservation(name)
+        self._recording = Recording(options.records, display.say) if options.records is not None else None
 
     def run(self) -> dict[str, Any]:
         """What was moved, as a document.
@@ -107,6 +111,8 @@ class Transfer:
         try:
             result = self._until_done()
             done = True
+            if self._recording is not None:
+                self._recording.hand_in(datetime.now(UTC))
         except BaseException as error:
             words = str(error) or type(error).__name__
             raise
@@ -214,8 +220,10 @@ class Transfer:
             self.stop(Stopped(f"{words}, and {without}"))
 
     def _ready(self, control: Channel | None) -> None:
-        """The first time, when it is known what remains: asks for that volume."""
+        """When it is known what remains: asks for that volume, the first time."""
         remaining = self._job.count.remaining_bytes
+        if self._recording is not None:
+            self._recording.begin(remaining, self._ends(control), datetime.now(UTC))
         if self.reservation is None or self.reservation.handle or remaining == 0:
             return
         self.reservation.begin(remaining, self._ends(control))

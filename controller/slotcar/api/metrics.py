@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry
@@ -16,6 +16,7 @@ from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.desk.controller import phases_of
 from slotcar.network.model import Network
+from slotcar.rollout.carried import Carried
 from slotcar.store.webhooks import Backlog
 from slotcar.views.capacity import courses, device_of
 from slotcar.watching.model import WatchState
@@ -122,6 +123,12 @@ class _Figures:
             coming.add_metric([], loop.next_boundary.timestamp())
         yield coming
         yield from self._watch()
+        not_counted = "Devices whose counters were asked for and not understood"
+        yield GaugeMetricFamily("slotcar_devices_not_counted", not_counted, len(loop.not_counted))
+        if self._context.broker.settings.link_metrics:
+            network = self._context.broker.network
+            yield from _carried_by_sls(loop.carried, sorted(network.sls)[:MOST_LINKS])
+            yield from _carried_by_link(loop.carried, ways_out_of(network)[:MOST_LINKS])
 
     def _watch(self) -> Iterator[Metric]:
         watch = self._context.watch
@@ -144,6 +151,43 @@ class _Figures:
             changes.add_metric([name], watch.changes[name])
             checks.add_metric([name], watch.checks[name])
         yield from (changes, checks)
+
+
+def _carried_by_sls(carried: Carried, names: Sequence[str]) -> Iterator[Metric]:
+    """All from the beginning: a counter that appears with 1 has not increased, as Prometheus sees it."""
+    words = "of flows that cross the SLS, in bytes of IP packets, since this controller began"
+    for what, told, counted in (
+        ("promised", "What was promised in the time that was counted", carried.promised_bytes),
+        ("used", "What passed", carried.used_bytes),
+        ("dropped", "What policers dropped", carried.dropped_bytes),
+    ):
+        family = CounterMetricFamily(f"slotcar_sls_{what}_bytes", f"{told} {words}", labels=["sls"])
+        for name in names:
+            family.add_metric([name], counted[name])
+        yield family
+
+
+def _carried_by_link(carried: Carried, ways: Sequence[tuple[str, str]]) -> Iterator[Metric]:
+    for what, told, counted in (
+        ("sent_bytes", "What left, in bytes of IP packets", carried.sent_bytes),
+        ("dropped_packets", "What queues dropped", carried.dropped_packets),
+    ):
+        family = CounterMetricFamily(
+            f"slotcar_link_{what}", f"{told}, since this controller began", labels=["device", "interface"]
+        )
+        for way in ways:
+            family.add_metric(list(way), counted[way])
+        yield family
+
+
+def ways_out_of(network: Network) -> list[tuple[str, str]]:
+    """Devices with their interfaces to other routers, by name."""
+    return sorted(
+        (name, interface)
+        for name, device in network.devices.items()
+        for interface, one in device.interfaces.items()
+        if one.neighbour is not None
+    )
 
 
 def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[ResourceId]:

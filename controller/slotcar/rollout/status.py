@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from slotcar.base.units import format_duration
+from slotcar.rollout.carried import Carried
 
 
 @dataclass(slots=True)
@@ -37,7 +38,8 @@ class LoopStatus:
 
     `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
     active (it has what is wanted), failed. `ahead_us`: how far devices' clocks were ahead when they were last staged.
-    `counted_at`: when each device's counters were last read; `not_counted`: why those of others were not.
+    `counted_at`: when each device's counters were last read; `not_counted`: why those of others were not;
+    `carried`: sums of what was counted.
     `read_at`: when each device was last read, and had what is wanted or was given it. `work`: what
     the loop last did on each.
     """
@@ -56,6 +58,7 @@ class LoopStatus:
     read_at: dict[str, datetime] = field(default_factory=dict)
     counted_at: dict[str, datetime] = field(default_factory=dict)
     not_counted: dict[str, str] = field(default_factory=dict)
+    carried: Carried = field(default_factory=Carried)
     work: dict[str, Work] = field(default_factory=dict)
 
     def begin_reading(self, devices: Collection[str], now_s: float) -> None:

@@ -16,8 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from slotcar.api import metrics
 from slotcar.base.timebase import iso
+from slotcar.book.timeline import active_at
+from slotcar.measuring.counters.metering import add_carried
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
+from slotcar.store.counts import OUT, CountedStep
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell
@@ -263,3 +266,28 @@ def test_units_and_counters_are_named_as_prometheus_wants(everything: Figures) -
     for name in everything:
         assert re.fullmatch(r"up|slotcar_[a-z_]+", name), name
         assert not re.search(r"_(ms|us|minutes|bits)\b", name), name
+
+
+def test_what_was_used_and_dropped_is_told_by_sls_and_link_from_the_beginning(serve: Serve, ledger: Ledger) -> None:
+    status = LoopStatus(leading=True, not_counted={"lbnl-7507": "it refuses"})
+    api = serve(how={"loop": status}, link_metrics=True)
+    created(api, direction="both", start="now", duration="PT1H")
+    (entry,) = ledger.live_between(datetime.now(UTC))
+    before = figures_of(api)
+    sls, way = (("sls", "anl-esnet-ip-premium"),), (("device", "anl-7507-1"), ("interface", "ATM1/0/0"))
+    assert (before["slotcar_sls_used_bytes_total"][sls], before["slotcar_link_sent_bytes_total"][way]) == (0, 0)
+    assert before["slotcar_devices_not_counted"][()] == 1
+    flow = ("forward", "ip-premium", "anl-7507-1", "FastEthernet4/0/0", 300, 0, 300_000_000)
+    queue = (OUT, "ip-premium", "anl-7507-1", "ATM1/0/0", 300, 0, 300_000_000)
+    steps = [
+        CountedStep(entry.number, *flow, 8_000, 5, 700, 1, 50, 3, 300), CountedStep(0, *queue, 8_000, 5, 750, 0, 0, 2, 0),
+        CountedStep(entry.number + 1, *flow, 8_000, 5, 700, 1, 50, 3, 300),
+    ]  # fmt: skip
+    add_carried(status.carried, steps, active_at([entry], entry.reservation.windows[0].start))
+    figures = figures_of(api)
+    of_sls = {name: figures[f"slotcar_sls_{name}_bytes_total"][sls] for name in ("promised", "used", "dropped")}
+    assert of_sls == {"promised": 1_000, "used": 750, "dropped": 300}
+    assert figures["slotcar_sls_used_bytes_total"][(("sls", "esnet-anl-ip-premium"),)] == 0, "of the other direction"
+    assert figures["slotcar_link_sent_bytes_total"][way] == 750
+    assert figures["slotcar_link_dropped_packets_total"][way] == 2
+    assert not any("sls_used" in name for name in figures_of(serve(how={"loop": status}))), "no token is asked for"

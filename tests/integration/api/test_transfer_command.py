@@ -26,6 +26,8 @@ from tests.support.transfers import GIVEN_BACK, Ended, World, content, delivered
 
 MB = 1_000_000
 HOSTS = {"here": "anl-premium", "there": "lbnl-premium", "third": "anl-premium"}
+#: An address at which nothing listens.
+NOBODY = "http://127.0.0.1:9"
 #: At a rate that the test chooses, the base connection alone: the transfer is under way when something happens to it.
 SLOW = ("--at-most", "4 Mbit/s", "--no-additional")
 
@@ -229,3 +231,27 @@ def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
         mover = Mover(world, client)
         assert {one["state"] for one in mover.entries()} <= GIVEN_BACK
     arrived_whole(world)
+
+
+def test_a_transfer_without_a_deadline_is_handed_in_and_foretells_the_next_one(mover: Mover) -> None:
+    """One more of a few bytes, one that is not to be handed in, and one of an end that the inventory lacks, say nothing."""
+    source = str(mover.world.folder / "source")
+    known = {"SLOTCAR_API": str(mover.api.base_url), "SLOTCAR_TOKEN": mover.token}
+
+    def history() -> tuple[int, int]:
+        answer = mover.api.get("/v1/costs/accuracy").raise_for_status().json()
+        return answer["estimated"], answer["unknown"]
+
+    with mover.world.serve("there"):
+        first = mover.world.run(source, "there:one", "--here", "anl-premium", **known)
+        assert (first.messages, history()) == ([], (0, 1)), "nobody could have foretold it"
+        second = mover.world.run(source, "there:two", "--here", "anl-premium", **known)
+        assert (second.messages, history()) == ([], (1, 1))
+        mover.world.run(source, "there:three", "--here", "anl-premium", "--no-record", **known)
+        mover.world.run(f"{source}/small", "there:four", "--here", "anl-premium", **known)
+        stranger = mover.world.run(source, "there:five", "--here", "nobody-knows-it", **known)
+        away = mover.world.run(source, "there:six", "--here", "anl-premium", **known | {"SLOTCAR_API": NOBODY})
+    assert history() == (1, 1)
+    assert "the controller does not keep what it took:" in stranger.messages[0]
+    assert "is no end system of the inventory" in stranger.messages[0]
+    assert "the controller does not keep what it took:" in away.messages[0]

@@ -64,7 +64,8 @@ class RequestReader:
         return self.value("alpha", part_ppm, text, USUAL_ALPHA_PPM)
 
     def host(self, key: str, name: str, role: str = "") -> str:
-        """An end system; of a role, where it has any."""
+        """The name of an end system, of which a program may know the address alone; of a role, where it has any."""
+        name = next((one for one in self.visible if str(self.network.hosts[one].address) == name), name)
         host = self.network.hosts.get(name) if name in self.visible else None
         if host is None:
             self.note(key, "is no end system of the inventory", name, nearest(name, sorted(self.visible)))
@@ -76,7 +77,7 @@ class RequestReader:
     def ends(self, source: str, destination: str) -> tuple[str, str]:
         """Two different end systems."""
         ends = self.host("source", source), self.host("destination", destination)
-        if source == destination:
+        if ends[0] == ends[1]:
             self.note("destination", "is the source itself: nothing crosses the network", destination)
         return ends
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -26,6 +26,7 @@ from slotcar.platforms.intent import intents_at
 from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.model import Configuration
 from slotcar.rollout.beside import Answered
+from slotcar.rollout.carried import Carried
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
 from slotcar.store.counts import CountedStep, KeptReading
@@ -81,6 +82,7 @@ class Meter:
                 steps += self._steps(before.get(name), after, intents[name])
                 readings.append(KeptReading(name, asked_at, at, after.configuration, counts_json(after.counts)))
         self.ledger.counts.keep(steps, readings)
+        add_carried(self.status.carried, steps, opened)
         self._tell_unused(opened, steps, at)
 
     def _tell_unused(self, opened: Sequence[Active], steps: Sequence[CountedStep], at: datetime) -> None:
@@ -132,6 +134,26 @@ class Meter:
         if self._rolled_up_s is None or passed_s - self._rolled_up_s >= ROLL_UP.total_seconds():
             self._rolled_up_s = passed_s
             self.ledger.counts.roll_up(now)
+
+
+def add_carried(carried: Carried, steps: Iterable[CountedStep], opened: Iterable[Active]) -> None:
+    """Adds what was counted to the sums of the SLSs that the flows cross, and of the links that it left by."""
+    entries = {one.entry.number: one.entry for one in opened}
+    for step in steps:
+        if not step.entry:
+            carried.sent_bytes[step.device, step.interface] += step.in_profile_bytes
+            carried.dropped_packets[step.device, step.interface] += step.dropped_packets
+        elif step.entry in entries:
+            for sls in _sls_of(entries[step.entry], step.direction):
+                carried.promised_bytes[sls] += step.reserved_bits // 8
+                carried.used_bytes[sls] += used_bytes(step)
+                carried.dropped_bytes[sls] += step.dropped_bytes
+
+
+def _sls_of(entry: Entry, direction: str) -> tuple[str, ...]:
+    """The SLSs of the path in that direction; none where the entry has no such path."""
+    ways = zip(entry.reservation.direction.ways, entry.paths, strict=False)
+    return next((path.sls for way, path in ways if way.value == direction), ())
 
 
 def _unused_event(total: CountedStep, entry: Entry) -> ReservationUnused:
