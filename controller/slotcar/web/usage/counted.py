@@ -11,7 +11,7 @@ from slotcar.base.timebase import Window, iso
 from slotcar.measuring.counters.usage import LOOKED_BACK, used_part
 from slotcar.web.links.pages import window_of
 from slotcar.web.serving import WebPage
-from slotcar.web.usage.curves import OF_LINK, OF_RESERVATION, Line, curves_of, flow_of, rows_of
+from slotcar.web.usage.curves import OF_LINK, OF_RESERVATION, CurveLine, curves_of, flow_of, rows_of
 from slotcar.web.visit import PAGE, Answer, Data, Shown, Visit
 
 
@@ -82,7 +82,7 @@ def _common(visit: Visit, window: Window, range_text: Mapping[str, str]) -> dict
     return {"window": window, "said": range_text, "sequence": sequence, "zone": visit.clock.name}
 
 
-def _listed(visit: Visit, parts: Sequence[Mapping[str, Any]], lines: Sequence[Line]) -> dict[str, Any]:
+def _listed(visit: Visit, parts: Sequence[Mapping[str, Any]], lines: Sequence[CurveLine]) -> dict[str, Any]:
     """The newest rows, and of how many."""
     rows = rows_of(parts, lines)
     return {"rows": rows[: -PAGE - 1 : -1], "steps": len(rows)}

@@ -13,10 +13,10 @@ Part = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CurveLine:
     """Attributes:
     look: the page's class that has its colour.
-    of: the bits of a part of time; None where that is unknown.
+    of: the bits of a part of time.
     """
 
     name: str
@@ -27,19 +27,21 @@ class Line:
 
 
 OF_RESERVATION = (
-    Line("used", "wait", lambda part: 8 * (part["in_profile_bytes"] + part["out_of_profile_bytes"]), is_filled=True),
-    Line("promised", "good", lambda part: part["reserved_bits"], is_dashed=True),
-    Line("dropped", "bad", lambda part: 8 * part["dropped_bytes"]),
+    CurveLine(
+        "used", "wait", lambda part: 8 * (part["in_profile_bytes"] + part["out_of_profile_bytes"]), is_filled=True
+    ),
+    CurveLine("promised", "good", lambda part: part["reserved_bits"], is_dashed=True),
+    CurveLine("dropped", "bad", lambda part: 8 * part["dropped_bytes"]),
 )
 OF_LINK = (
-    Line("used", "wait", lambda part: 8 * part["sent_bytes"], is_filled=True),
-    Line("reserved", "good", lambda part: part["reserved_bits"], is_dashed=True),
-    Line("free", "soft", lambda part: part["free_bits"]),
+    CurveLine("used", "wait", lambda part: 8 * part["sent_bytes"], is_filled=True),
+    CurveLine("reserved", "good", lambda part: part["reserved_bits"], is_dashed=True),
+    CurveLine("free", "soft", lambda part: part["free_bits"]),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CurveRow:
     """A part of time: rates in bit/s, in the order of the lines; None where nothing was counted."""
 
     start: datetime
@@ -50,10 +52,10 @@ class Row:
     remarks: str
 
 
-def rows_of(parts: Iterable[Part], lines: Iterable[Line]) -> list[Row]:
+def rows_of(parts: Iterable[Part], lines: Iterable[CurveLine]) -> list[CurveRow]:
     lines = tuple(lines)
     return [
-        Row(
+        CurveRow(
             datetime.fromisoformat(part["start"]), datetime.fromisoformat(part["end"]), part["counted_s"],
             tuple(_rate(line, part) for line in lines), part["dropped_packets"], ", ".join(part["remarks"]),
         )
@@ -61,12 +63,12 @@ def rows_of(parts: Iterable[Part], lines: Iterable[Line]) -> list[Row]:
     ]  # fmt: skip
 
 
-def _rate(line: Line, part: Part) -> int | None:
+def _rate(line: CurveLine, part: Part) -> int | None:
     """Over the time that was counted: the rest of the part is unknown, and not zero."""
     return line.of(part) // part["counted_s"] if part["counted_s"] else None
 
 
-def curves_of(parts: Iterable[Part], lines: Iterable[Line]) -> dict[str, Any]:
+def curves_of(parts: Iterable[Part], lines: Iterable[CurveLine]) -> dict[str, Any]:
     """The document of a chart. A part that nobody counted, and what lies between parts, is a gap."""
     lines = tuple(lines)
     listed = list(parts)
@@ -82,7 +84,7 @@ def curves_of(parts: Iterable[Part], lines: Iterable[Line]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _points(parts: list[Part], line: Line) -> Iterator[tuple[str, int | None]]:
+def _points(parts: list[Part], line: CurveLine) -> Iterator[tuple[str, int | None]]:
     last_end = None
     for part in parts:
         if last_end is not None and last_end != part["start"]:
