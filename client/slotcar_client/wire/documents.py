@@ -409,6 +409,7 @@ class Caller(TypedDict):
     role: Literal["requester", "operator", "auditor"]
     owner: Annotated[str | None, "whose reservations a requester's are; null for an open API's caller"]
     expires_at: Time | None
+    proof: Annotated[str, "by what it is known: a token's name, a subject and its issuer, a certificate, an account"]
 
 
 class Host(TypedDict):

@@ -25,6 +25,8 @@ from typing import (
     get_type_hints,
 )
 
+from slotcar_client.wire.actor import proof_of
+
 T = TypeVar("T")
 K = TypeVar("K", bound="Kind")
 
@@ -100,6 +102,8 @@ class Kind:
             unknown, missing = values.keys() - layout.names, layout.always - values.keys()
             raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}, and needs {sorted(missing)}")
         self.__dict__.update(layout.defaults)
+        if PROOF in layout.names:
+            self.__dict__[PROOF] = proof_of(values.get("actor"))
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -127,6 +131,8 @@ class Kind:
         return str(self.__dict__.get("message", ""))
 
 
+#: By what the `actor` of an event is known, which goes with it: see `Actor`.
+PROOF = "proof"
 #: Each kind by its name.
 KINDS: dict[str, type[Kind]] = {}
 _LAYOUTS: dict[type[Kind], _Layout] = {}
@@ -221,6 +227,7 @@ class OfReservation(Kind):
     """A change of an entry of the ledger: by whom, whose, and its version after it."""
 
     actor: Owners[str]
+    proof: str = ""
     owner: Owners[str]
     name: Owners[str]
     version: Owners[int]
@@ -508,6 +515,7 @@ class PushRolledBack(Kind):
     revision: str = ""
     reservations: Changes | None = None
     actor: str = ""
+    proof: str = ""
     message: str = ""
 
 
@@ -595,6 +603,7 @@ class DeviceHeld(Kind):
     """An operator holds it, and nothing is pushed to it; a rollback took these reservations from it (`removed`)."""
 
     actor: str = ""
+    proof: str = ""
     message: str = ""
     until: Instant = None
     removed: Names = ()
@@ -605,6 +614,7 @@ class DeviceReleased(Kind):
     """It is held no longer, and lacks these reservations (`removed`) until the next push."""
 
     actor: str = ""
+    proof: str = ""
     message: str = ""
     removed: Names = ()
 
@@ -621,6 +631,7 @@ class DeviceAdopted(Kind):
     """An operator said that Slotcar may manage it."""
 
     actor: str
+    proof: str = ""
 
 
 @event("device.clock-off", Of.DEVICE)
@@ -700,6 +711,7 @@ class CheckRequested(Kind):
 
     devices: Names
     actor: str
+    proof: str = ""
     message: str = ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
+import anyio
 import structlog
 from fastapi import Depends, Header, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,6 +19,9 @@ from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
+from slotcar.auth.bearers import Bearers, bearers_of
+from slotcar.auth.jwt import TokenRefused
+from slotcar.auth.provider import ProviderUnreachable
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
@@ -35,9 +39,15 @@ IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,9})"')
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 log = structlog.get_logger("slotcar.api")
-bearer = HTTPBearer(auto_error=False, description="A token of `slotcar token create`")
+bearer = HTTPBearer(
+    auto_error=False,
+    description="A token of `slotcar token create`, or an access token of an issuer that the site takes",
+)
+#: How often it is looked whether an issuer's keys have come.
+KEYS_COME_S = 0.02
 #: Whoever asks without a token where the operator said SLOTCAR_OPEN=true.
 HOW_TO_GET_ONE = "an operator makes one on the controller's machine with `slotcar token create NAME --role ROLE`"
+OPEN = "none: the controller is open to its machine"
 LOCAL = Caller(name="local", role=Role.OPERATOR)
 
 
@@ -56,6 +66,10 @@ class Context:
     watch: WatchStatus | None = None
     proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
     agreement: Agreement | None = None
+    bearers: Bearers = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bearers", bearers_of(self.tokens))
 
     @property
     def desk(self) -> Desk:
@@ -69,7 +83,7 @@ class Context:
     @property
     def local(self) -> Caller:
         """Whoever asks without a token where the controller is open."""
-        return self.tokens.site.caller(LOCAL.name, LOCAL.role)
+        return self.tokens.site.caller(LOCAL.name, LOCAL.role, proof=OPEN)
 
 
 # These are no functions for a thread: they look at what is in memory, and each thread would be one more hop.
@@ -86,7 +100,8 @@ async def caller(context: TheContext, credentials: Credentials) -> Caller:
     """Whoever the bearer token stands for; the operator of an open API where there is none.
 
     Raises:
-        HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used.
+        HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used, or the
+            keys of the token's issuer cannot be had.
     """
     if credentials is None:
         settings = context.broker.settings
@@ -94,9 +109,11 @@ async def caller(context: TheContext, credentials: Credentials) -> Caller:
             return context.local
         raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
     try:
-        if context.tokens.has_changed():
-            await run_in_threadpool(context.tokens.tokens)
-        who = context.tokens.caller(credentials.credentials, context.now())
+        who = await _caller_of(credentials.credentials, context)
+    except TokenRefused as error:
+        raise HTTPException(401, f"this token is not taken: {error}") from error
+    except ProviderUnreachable as error:
+        raise HTTPException(503, str(error)) from error
     except InvalidInput as error:
         # Whom to trust is not known: nobody, until the operator has mended the file.
         log.error("the token file is not in order", problem=str(error))
@@ -104,6 +121,21 @@ async def caller(context: TheContext, credentials: Credentials) -> Caller:
     if who is None:
         raise HTTPException(401, f"this is not a token of this controller, or it has expired; {HOW_TO_GET_ONE}")
     return who
+
+
+async def _caller_of(secret: str, context: Context) -> Caller | None:
+    """What has to be read or fetched first is, in a thread, and by the first alone who needs an issuer's keys.
+
+    Raises:
+        InvalidInput, TokenRefused, ProviderUnreachable.
+    """
+    if context.tokens.has_changed():
+        await run_in_threadpool(context.tokens.tokens)
+    if (provider := context.bearers.due(secret)) is not None:
+        await run_in_threadpool(provider.refresh)
+    while context.bearers.waits(secret):
+        await anyio.sleep(KEYS_COME_S)
+    return context.bearers.caller(secret, context.now())
 
 
 async def caller_if_known(context: TheContext, credentials: Credentials) -> Caller | None:
@@ -120,8 +152,8 @@ async def still_known(context: TheContext, credentials: Credentials) -> Callable
 
     def still() -> bool:
         try:
-            return credentials is None or context.tokens.caller(credentials.credentials, context.now()) == first
-        except InvalidInput:  # whom to trust is not known: nobody
+            return credentials is None or context.bearers.caller(credentials.credentials, context.now()) == first
+        except (InvalidInput, TokenRefused, ProviderUnreachable):  # whom to trust is not known: nobody
             return False
 
     return still

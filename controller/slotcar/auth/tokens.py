@@ -191,7 +191,7 @@ class TokenStore:
 
     def known(self, token: Token) -> Caller:
         """Whom a token stands for."""
-        return self.site.caller(token.name, token.role, token.owner, token.expires_at)
+        return self.site.caller(token.name, token.role, token.owner, token.expires_at, f"token {token.name}")
 
     def _present(self) -> _Read:
         # Taken before the reading: what is replaced meanwhile is read again.

@@ -40,6 +40,8 @@ REASON = 500
 URL, SECRET_PLACE, EVENT_KIND = 2000, 1000, 64
 IDEMPOTENCY_KEY, ETAG, EVENT_NUMBER = 200, 100, 18
 TOKEN = 500
+#: An issuer's, with the groups of whoever it stands for.
+JWT = 12_000
 #: A reservation file, or a plan, in a form.
 PASTED = 1_000_000
 #: What a place is told, in one word.

@@ -49,7 +49,7 @@ class Broker(ReservationFiles):
             ForbiddenTransition: it is not held.
         """
         entry = self._changeable(which, caller, "commit", alone=True)
-        return self.ledger.commit(entry.handle, now, actor=caller.name, expected_version=expected_version)
+        return self.ledger.commit(entry.handle, now, actor=caller.actor, expected_version=expected_version)
 
     def cancel(
         self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
@@ -62,7 +62,7 @@ class Broker(ReservationFiles):
         entry = self._changeable(which, caller, "cancel", alone=True)
         require_reason(reason)
         return self.ledger.transition(
-            entry.handle, State.CANCELLED, now, actor=caller.name, expected_version=expected_version, reason=reason
+            entry.handle, State.CANCELLED, now, actor=caller.actor, expected_version=expected_version, reason=reason
         )
 
     def approve(self, which: str, expected_version: int, caller: Caller, now: datetime) -> Entry:
@@ -79,7 +79,7 @@ class Broker(ReservationFiles):
         return self.ledger.approve(
             entry.handle,
             now,
-            actor=caller.name,
+            actor=caller.actor,
             expected_version=expected_version,
             condition=self._platform_limits.condition(routed) if routed else None,
         )
@@ -95,7 +95,7 @@ class Broker(ReservationFiles):
         roles.require_operator(caller, "reject a reservation", "reject")
         require_reason(reason)
         handle = self._alone(self.status(which, caller)).handle
-        return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
+        return self.ledger.reject(handle, now, actor=caller.actor, expected_version=expected_version, reason=reason)
 
     def extend(
         self, which: str, by: timedelta, caller: Caller, now: datetime, expected_version: int | None = None
@@ -109,7 +109,7 @@ class Broker(ReservationFiles):
         if not allows(verbs.Extend, entry.state):
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
         return self.ledger.extend_hold(
-            entry.handle, now + by, now, actor=caller.name, expected_version=expected_version
+            entry.handle, now + by, now, actor=caller.actor, expected_version=expected_version
         )
 
     # -- groups ----------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Broker(ReservationFiles):
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
         how: dict[str, Any] = {"hold_until": now + hold} if hold else {}
-        entries = self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
+        entries = self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.actor)
         groups: dict[str, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.group or "", []).append(entry)
@@ -159,4 +159,4 @@ class Broker(ReservationFiles):
             access.require_change(caller, one, _VERB_OF[change])
         require_reason(reason)
         group = members[0].group or ""
-        return self.ledger.on_group(change(now, group, caller.name, reason, expected_version))
+        return self.ledger.on_group(change(now, group, caller.actor, reason, expected_version))

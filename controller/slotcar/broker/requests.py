@@ -134,7 +134,7 @@ class Requests(Queries):
         """
         entry = self._changeable(which, caller, "progress")
         reported = self.ledger.report(
-            entry.handle, remaining_bytes, now, actor=caller.name, expected_version=expected_version
+            entry.handle, remaining_bytes, now, actor=caller.actor, expected_version=expected_version
         )
         if reported.state is State.ENDED:
             from slotcar.measuring.costs.history import note_finished
@@ -169,7 +169,7 @@ class Requests(Queries):
             entry.handle,
             require_valid(reservation),
             now,
-            actor=caller.name,
+            actor=caller.actor,
             expected_version=expected_version if expected_version is not None else entry.version,
             condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
             proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
@@ -252,7 +252,7 @@ class Requests(Queries):
             reservation=self._granted(routed.reservation, caller),
             paths=routed.paths,
             demands=routed.demands,
-            actor=caller.name,
+            actor=caller.actor,
             condition=after_admission(self._platform_limits.condition, routed),
             names_others=roles.may_see_all(caller),
             caller=caller,

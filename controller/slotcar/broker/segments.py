@@ -56,7 +56,8 @@ class LedgerSegments:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
 
     def _caller(self, connection: Connection) -> Caller:
-        return Caller(name=f"domain {connection.previous or self.domain}", role=Role.OPERATOR)
+        domain = connection.previous or self.domain
+        return Caller(name=f"domain {domain}", role=Role.OPERATOR, proof=f"signed messages of domain {domain}")
 
     def _done(self, deed: Deed, connection: Connection, now: datetime) -> None:
         """
@@ -78,7 +79,7 @@ class LedgerSegments:
             case Deed.RELEASE:
                 entry = self.entry(connection)
                 if entry is not None and entry.proposed is not None:
-                    actor = self._caller(connection).name
+                    actor = self._caller(connection).actor
                     self.broker.ledger.reject(entry.handle, now, actor=actor, reason=_line(connection.why))
             case Deed.CANCEL:
                 self._cancel(connection, now)
@@ -112,14 +113,14 @@ class LedgerSegments:
             return
         if entry is None or not entry.is_live_at(now) or entry.state is not State.HELD:
             raise SegmentRefused("the hold has run out, or was cancelled")
-        actor = self._caller(connection).name
+        actor = self._caller(connection).actor
         if is_kept:
             self.broker.ledger.keep_hold(entry.handle, now, actor=actor)
         else:
             self.broker.ledger.extend_hold(entry.handle, connection.until, now, actor=actor)
 
     def _commit(self, connection: Connection, now: datetime) -> None:
-        entry, actor = self.entry(connection), self._caller(connection).name
+        entry, actor = self.entry(connection), self._caller(connection).actor
         if entry is None:
             raise SegmentRefused("the segment that was held is not there any more")
         if connection.version > 1 and entry.proposed is not None:
@@ -139,7 +140,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or entry.state not in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
             return
-        actor = self._caller(connection).name
+        actor = self._caller(connection).actor
         self.broker.ledger.transition(entry.handle, State.CANCELLED, now, actor=actor, reason=_line(connection.why))
 
 

@@ -51,18 +51,20 @@ def opened() -> Iterator[LocalOffers | Slotcar]:
 
 
 def whoami(form: OutputFormat = Format.TABLE) -> None:
-    """Show who you are to the controller: the token's name, role and owner; on its own machine, an operator."""
+    """Show who you are to the controller, by which proof, your role and owner; on its own machine, an operator."""
     place = chosen_place()
     data: Document
     if place is None:
-        data = {"name": caller().name, "role": caller().role.value, "owner": None, "expires_at": None}
+        who = caller()
+        data = {"name": who.name, "role": who.role.value, "owner": None, "expires_at": None, "proof": who.proof}
     else:
         with remote(None, None) as slotcar:
             data = slotcar.whoami()
     owner = f" for owner {data['owner']}" if data["owner"] else ""
     until = f", until {data['expires_at']}" if data["expires_at"] else ""
     where = f"at {place.api}" if place else "at this machine's ledger"
-    emit(data, form, lambda: stdout().print(f"{data['name']}: {data['role']}{owner} {where}{until}", markup=False))
+    words = f"{data['name']}: {data['role']}{owner} {where}{until}\nby {data['proof']}"
+    emit(data, form, lambda: stdout().print(words, markup=False))
 
 
 def endpoints(form: OutputFormat = Format.TABLE) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slotcar.network.model import Network
     from slotcar.policy.site import Site
     from slotcar_client import Slotcar
+    from slotcar_client.wire.actor import Actor
     from slotcar_client.wire.verbs import Verb
 
 T = TypeVar("T")
@@ -52,12 +53,24 @@ def network_of(chosen: Settings) -> Network:
         return load_network(chosen.need_inventory(), chosen.vault_password_file, chosen.domain)
 
 
-def actor() -> str:
-    """Who is at the terminal, for the audit log."""
-    for variable in ("SUDO_USER", "LOGNAME", "USER"):
-        if os.environ.get(variable):
-            return f"{printable(os.environ[variable])[:100]}@cli"
-    return f"uid{os.getuid()}@cli"
+def actor() -> Actor:
+    """Who is at the terminal, for the audit log: the account that the kernel says this process runs as.
+
+    What `sudo` says of who asked for that is the word of an environment variable, which whoever may become that account may
+    set: it goes along as a note, and is marked as one.
+    """
+    import pwd
+
+    from slotcar_client.wire.actor import Actor
+
+    uid = os.getuid()
+    try:
+        account = printable(pwd.getpwuid(uid).pw_name)
+    except KeyError:  # of a container that has no such account
+        account = f"uid{uid}"
+    says = os.environ.get("SUDO_USER")
+    note = f"; SUDO_USER says {printable(says)[:100]}, which nobody checked" if says else ""
+    return Actor(f"{account}@cli", f"account {account} (uid {uid}) of the controller's host{note}")
 
 
 def caller() -> Caller:
@@ -65,7 +78,8 @@ def caller() -> Caller:
     from slotcar.book.rules.roles import Role
     from slotcar.policy.site import site_of
 
-    return (_site.get() or site_of(settings().inventory)).caller(actor(), Role.OPERATOR)
+    who = actor()
+    return (_site.get() or site_of(settings().inventory)).caller(who, Role.OPERATOR, proof=who.proof)
 
 
 @contextmanager

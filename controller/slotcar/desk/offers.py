@@ -18,6 +18,7 @@ def whoami(_verb: verbs.Whoami, _desk: Desk, caller: Caller, _now: datetime) -> 
         "role": caller.role.value,
         "owner": caller.owner,
         "expires_at": iso(caller.expires_at) if caller.expires_at else None,
+        "proof": caller.proof,
     }
 
 

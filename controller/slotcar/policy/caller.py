@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from slotcar.policy.policies import Policies, shipped_policies
+from slotcar_client.wire.actor import Actor
 
 
 class Role(StrEnum):
@@ -34,11 +35,21 @@ class Memberships:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the CLI and an open loopback API act as an operator. `policies` are those in force where it asks."""
+    """Who asks: the CLI and an open loopback API act as an operator. `policies` are those in force where it asks.
+
+    Attributes:
+        proof: by what it is known, in words: a token's name, a subject and its issuer, a certificate, an account.
+    """
 
     name: str
     role: Role
     owner: str | None = None
     expires_at: datetime | None = None
     member_of: Memberships = field(default_factory=Memberships)
+    proof: str = ""
     policies: Policies = field(default_factory=shipped_policies, compare=False, repr=False)
+
+    @property
+    def actor(self) -> Actor:
+        """Who does something, as the audit log is told."""
+        return Actor(self.name, self.proof)

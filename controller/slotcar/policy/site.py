@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.policy.caller import Caller, Memberships, Role
+from slotcar.policy.issuers import Issuer
+from slotcar.policy.issuers_file import read_issuers
 from slotcar.policy.policies import Policies, policies_of, shipped_policies
 from slotcar.policy.statements import Source
 
@@ -36,6 +38,7 @@ class Site:
     groups, programs: of callers, by the names of their tokens.
     communities, domains: of owners; no owner is in two communities, nor in two domains.
     zone: in which policies speak of hours and weekdays.
+    issuers: whose tokens are taken, beside those of `slotcar token create`.
     """
 
     policies: Policies = field(default_factory=shipped_policies)
@@ -44,10 +47,13 @@ class Site:
     communities: Mapping[str, Community] = field(default_factory=dict)
     domains: Mapping[str, frozenset[str]] = field(default_factory=dict)
     zone: tzinfo = UTC
+    issuers: tuple[Issuer, ...] = ()
 
-    def caller(self, name: str, role: Role, owner: str | None = None, expires_at: datetime | None = None) -> Caller:
-        """A caller, with what the site knows of it."""
-        return Caller(name, role, owner, expires_at, self.memberships(name, owner or name), self.policies)
+    def caller(
+        self, name: str, role: Role, owner: str | None = None, expires_at: datetime | None = None, proof: str = ""
+    ) -> Caller:
+        """A caller, with what the site knows of it. `proof`: by what it is known."""
+        return Caller(name, role, owner, expires_at, self.memberships(name, owner or name), proof, self.policies)
 
     def memberships(self, name: str, owner: str) -> Memberships:
         """What a caller of that name belongs to, who acts on that owner's reservations."""
@@ -76,8 +82,13 @@ def site_of(inventory: Path | None) -> Site:
         return Site()
     problems: list[Problem] = []
     members: dict[str, Any] = {}
+    issuers: tuple[Issuer, ...] = ()
     try:
         members = _read_members(folder)
+    except InvalidInput as error:
+        problems += error.problems
+    try:
+        issuers = read_issuers(folder)
     except InvalidInput as error:
         problems += error.problems
     try:
@@ -86,7 +97,7 @@ def site_of(inventory: Path | None) -> Site:
         problems += error.problems
     if problems:
         raise InvalidInput(problems)
-    return Site(policies, **members)
+    return Site(policies, **members, issuers=issuers)
 
 
 def _read_members(folder: Path) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class HeldRouters:
         roles.require_operator(caller, "roll a router back", "rollback")
         require_future(until, now)
         before, earlier = holds_of(self.ledger, now, devices), removed_of(self.ledger, devices)
-        holds = {name: Hold(name, reason, caller.name, now, until, removed=earlier.get(name, ())) for name in devices}
+        holds = {name: Hold(name, reason, caller.actor, now, until, removed=earlier.get(name, ())) for name in devices}
         for name, hold in holds.items():
             self._record(hold.event, name)
         ours = holds | holds_of(self.ledger, now, devices)
@@ -100,7 +100,7 @@ class HeldRouters:
                 removed = roll_back()
         except BaseException:
             for name, hold in holds.items():
-                failed = hold.released_by(caller.name, "the rollback failed")
+                failed = hold.released_by(caller.actor, "the rollback failed")
                 self._record_after(ours[name], before[name].event if name in before else failed)
             raise
         for name, hold in holds.items():  # it is what was last said of the router
@@ -109,7 +109,7 @@ class HeldRouters:
 
     def record_rolled_back(self, devices: Sequence[str], message: str, caller: Caller) -> None:
         for device in devices:
-            self._record(rolled_back_by(caller.name, message), device)
+            self._record(rolled_back_by(caller.actor, message), device)
 
     def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
         """The holds of all held routers, by name.
@@ -134,7 +134,7 @@ class HeldRouters:
         named_devices(self.network, [device])
         require_future(until, now)
         earlier = removed_of(self.ledger, [device]).get(device, ())
-        hold = Hold(device, reason, caller.name, now, until, removed=earlier)
+        hold = Hold(device, reason, caller.actor, now, until, removed=earlier)
         self._record(hold.event, device)
         return hold
 
@@ -149,7 +149,7 @@ class HeldRouters:
         hold = holds_of(self.ledger, now, [device]).get(device)
         if hold is None:
             raise NotPossible(f"{device} is not held")
-        if not self._record_after(hold, hold.released_by(caller.name)):
+        if not self._record_after(hold, hold.released_by(caller.actor)):
             raise NotPossible(f"{device} was released or held anew by somebody else meanwhile; look at it again")
         return hold
 
@@ -166,7 +166,7 @@ class HeldRouters:
                 yield
             return
         are = "are" if len(devices) > 1 else "is"
-        request_sequence = ask_check(self.ledger, devices, caller.name, now, f"{', '.join(devices)} {are} held")
+        request_sequence = ask_check(self.ledger, devices, caller.actor, now, f"{', '.join(devices)} {are} held")
         if wait_for_answer(self.ledger, request_sequence, PATIENCE_S) is None:
             raise NotPossible(
                 f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"

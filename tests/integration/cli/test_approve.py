@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import pwd
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +31,7 @@ def test_a_raise_waits_and_is_approved_as_it_was_shown(gated: Cli) -> None:
     done = gated("modify", "hep/cms", "--rate", "24 Mbit/s")
     assert done.code == 0
     assert "1 Mbit/s ip-premium" in done.out
-    assert "waits for approval, asked by tester@cli" in done.out
+    assert f"waits for approval, asked by {pwd.getpwuid(os.getuid()).pw_name}@cli" in done.out
     assert "rate: 1 Mbit/s -> 24 Mbit/s" in done.out
     assert ", change waits" in gated("status").out
     asks = gated("approve", "hep/cms")

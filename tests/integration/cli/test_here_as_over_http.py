@@ -7,6 +7,8 @@ operator's token over the other, at the same instant. A command that is added is
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -54,7 +56,7 @@ HERE_ONLY = {
 #: A controller speaks with its neighbours: tests/integration/domains.
 OVER_HTTP_ONLY = {f"domains {name}" for name in ("end", "key", "list", "modify", "reserve", "status")}
 #: Who does it, here and over HTTP.
-WHO = "tester@cli"
+WHO = f"{pwd.getpwuid(os.getuid()).pw_name}@cli"
 #: Drawn at random: handles of reservations and groups, and webhooks' ids.
 HANDLE = re.compile(r"\b(?:[rg]-[0-9a-hjkmnp-tv-z]{16}|wh-[0-9a-f]{12})\b")
 #: Names options and a command that work here only.

@@ -7,6 +7,7 @@ tests/integration/cli/test_transcripts.py`, then read the diff: short, true, and
 from __future__ import annotations
 
 import os
+import pwd
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_a_first_day_and_a_night_shift(session: Session, tmp_path: Path) -> None
         session.environment = session.environment | {
             "SLOTCAR_STATE_DIR": str(state), "SLOTCAR_INVENTORY": "inventory",
         }  # fmt: skip
-        session.hidden = {f"{tmp_path}/": ""}
+        session.hidden = {f"{tmp_path}/": "", f"{pwd.getpwuid(os.getuid()).pw_name}@cli": "night@cli"}
         first_day(session, world, reservations, state)
         kept(session, "first-day")
         session.shown.clear()

@@ -29,6 +29,7 @@ NO_KINDS = {
     "steps",
     "tonight",
     "webhook",
+    "wlcg",
 }
 
 

@@ -10,7 +10,7 @@ from slotcar.book.rules.roles import Caller, Role
 from slotcar.notify.message import message_of
 from slotcar.views.events import ROOM, ROOM_OWNER, owners_details, shown_to
 from slotcar.views.phases import slot_events_of
-from slotcar_client.wire.events import KINDS, SlotInPlace, layout_of
+from slotcar_client.wire.events import KINDS, PROOF, SlotInPlace, layout_of
 
 HEP = Caller("cms", Role.REQUESTER, "hep")
 START = datetime(2027, 3, 1, 22, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_an_owners_webhook_is_told_what_its_owner_is() -> None:
 def test_every_detail_of_a_reservations_event_is_an_owners_or_another_owners() -> None:
     """A new one is not forgotten: it is marked in its class, or it is named here."""
     kinds = [kind for kind in KINDS.values() if kind.kind.startswith("reservation.")]
-    assert {detail.key for kind in kinds for detail in layout_of(kind)} - owners_details() == {ROOM, ROOM_OWNER}
+    assert {detail.key for kind in kinds for detail in layout_of(kind)} - owners_details() == {ROOM, ROOM_OWNER, PROOF}
 
 
 def test_an_owner_is_shown_these_details_and_no_others() -> None:
