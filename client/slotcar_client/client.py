@@ -14,7 +14,7 @@ import httpx
 
 from slotcar_client import calls
 from slotcar_client.calls.requests import send
-from slotcar_client.contexts import NoContext, Place, chosen_place
+from slotcar_client.contexts import Bearer, NoContext, Place, chosen_place
 from slotcar_client.transport import Answer, Conversation, Lost, Request, Retries, steps_of
 from slotcar_client.watching import SILENCE_S, STREAM, Watching, wanted
 from slotcar_client.wire import verbs
@@ -118,7 +118,7 @@ class Slotcar(Verbs):
 
     Args:
         api: its address, such as `https://slotcar.example.net`.
-        token: of `slotcar token create`.
+        token: of `slotcar token create`, or an issuer's; or what gives one, asked before each request.
         retries: how often what failed is tried again, as far as that is safe.
         timeout_s: of one attempt.
         options: further ones of `httpx.Client`, such as `verify`.
@@ -128,7 +128,7 @@ class Slotcar(Verbs):
     """
 
     def __init__(
-        self, api: str, token: str | None = None, *, retries: Retries | None = None, timeout_s: float = ANSWER_S,
+        self, api: str, token: Bearer = None, *, retries: Retries | None = None, timeout_s: float = ANSWER_S,
         **options: Any,
     ) -> None:  # fmt: skip
         self.api = checked(api)
@@ -136,6 +136,7 @@ class Slotcar(Verbs):
         self._http = httpx.Client(
             base_url=self.api,
             headers=_headers(token),
+            auth=_auth(token),
             timeout=timeout_s,
             **(_without_certificates(self.api) | options),
         )
@@ -213,7 +214,7 @@ class AsyncSlotcar(Verbs):
     `async with`."""
 
     def __init__(
-        self, api: str, token: str | None = None, *, retries: Retries | None = None, timeout_s: float = ANSWER_S,
+        self, api: str, token: Bearer = None, *, retries: Retries | None = None, timeout_s: float = ANSWER_S,
         **options: Any,
     ) -> None:  # fmt: skip
         self.api = checked(api)
@@ -221,6 +222,7 @@ class AsyncSlotcar(Verbs):
         self._http = httpx.AsyncClient(
             base_url=self.api,
             headers=_headers(token),
+            auth=_auth(token),
             timeout=timeout_s,
             **(_without_certificates(self.api) | options),
         )
@@ -294,13 +296,13 @@ def connect(context: str | None = None, **options: Any) -> Slotcar:
         NoContext: none is named.
     """
     place = _need_place(context)
-    return Slotcar(place.api, place.token, **options)
+    return Slotcar(place.api, place.bearer, **options)
 
 
 def connect_async(context: str | None = None, **options: Any) -> AsyncSlotcar:
     """As `connect`."""
     place = _need_place(context)
-    return AsyncSlotcar(place.api, place.token, **options)
+    return AsyncSlotcar(place.api, place.bearer, **options)
 
 
 def _need_place(context: str | None) -> Place:
@@ -332,8 +334,22 @@ def checked(api: str) -> str:
     return api
 
 
-def _headers(token: str | None) -> dict[str, str]:
-    return {"User-Agent": "slotcar-client", **({"Authorization": f"Bearer {token}"} if token else {})}
+def _headers(token: Bearer) -> dict[str, str]:
+    fixed = {"Authorization": f"Bearer {token}"} if isinstance(token, str) and token else {}
+    return {"User-Agent": "slotcar-client", **fixed}
+
+
+def _auth(token: Bearer) -> Callable[[httpx.Request], httpx.Request] | None:
+    """Puts the present token into each request, where it changes."""
+    if token is None or isinstance(token, str):
+        return None
+
+    def with_token(request: httpx.Request) -> httpx.Request:
+        if present := token():
+            request.headers["Authorization"] = f"Bearer {present}"
+        return request
+
+    return with_token
 
 
 def _arguments(request: Request) -> dict[str, Any]:

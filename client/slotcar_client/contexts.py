@@ -10,16 +10,19 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from slotcar_client.private_files import locked_for_change, replace_private_file
+from slotcar_client.signing_in import TokenKeeper
 from slotcar_client.wire.errors import SlotcarError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 LARGEST_BYTES = 100_000
+#: A token, or what gives the present one.
+Bearer = str | Callable[[], str | None] | None
 
 
 class NoContext(SlotcarError):
@@ -29,12 +32,18 @@ class NoContext(SlotcarError):
 @dataclass(frozen=True, slots=True)
 class Place:
     """A controller's address, and the token for it; `name` of the context, empty for the environment. `timezone`: in which
-    people are shown times, empty where the context says none."""
+    people are shown times, empty where the context says none. `signed_in`: what `slotcar login` kept for it."""
 
     api: str
     token: str | None = field(repr=False)
     name: str = ""
     timezone: str = ""
+    signed_in: TokenKeeper | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def bearer(self) -> Bearer:
+        """What a client is given: a token, or what gives one that is renewed."""
+        return self.token if self.signed_in is None else self.signed_in.token
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +67,18 @@ def chosen_place(environment: Mapping[str, str] = os.environ, context: str | Non
         NoContext: the context is not there, or a file cannot be used.
     """
     if context is None and environment.get("SLOTCAR_API"):
-        return Place(environment["SLOTCAR_API"], token_of(environment))
+        return _with_sign_in(Place(environment["SLOTCAR_API"], token_of(environment)), environment)
     contexts = Contexts(folder_of(environment))
     name = context or environment.get("SLOTCAR_CONTEXT") or contexts.in_use()
-    return contexts.place(name) if name else None
+    return _with_sign_in(contexts.place(name), environment) if name else None
+
+
+def _with_sign_in(place: Place, environment: Mapping[str, str]) -> Place:
+    """Who has signed in comes before the token of a context, and after one that the environment says."""
+    if place.token is not None and not place.name:
+        return place
+    keeper = TokenKeeper(place.api, environment)
+    return replace(place, signed_in=keeper) if keeper.read() is not None else place
 
 
 def folder_of(environment: Mapping[str, str] = os.environ) -> Path:

@@ -67,6 +67,9 @@ FOR_TRANSFERS = {
     "rclone": "rclone",
 }
 
+#: What the tests of sign-in fetch and run an OpenID provider with.
+FOR_SIGN_IN = {"npm": "npm"}
+
 #: What a guest with systemd runs: it is this machine's own, which is not started here.
 FOR_SYSTEMD = {"systemctl": "systemd"}
 
@@ -116,6 +119,7 @@ FOR_TESTS = {
     "chaos": FOR_CHAOS,
     "a NETCONF server": FOR_NETCONF,
     "the tests in a browser": FOR_THE_BROWSER,
+    "the tests of sign-in": FOR_SIGN_IN,
     "a Prometheus": FOR_PROMETHEUS,
     "the tests of transfers": FOR_TRANSFERS,
 }

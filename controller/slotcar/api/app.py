@@ -19,7 +19,7 @@ from slotcar.api.limits import LimitBody, few_levels, only_known_query
 from slotcar.api.openapi import DESCRIPTION, TAGS, complete
 from slotcar.api.origin import CheckOrigin
 from slotcar.api.proxies import ForwardedHeaders
-from slotcar.api.routes import events, health, planning
+from slotcar.api.routes import events, health, planning, sign_in
 from slotcar.api.verbs import router_of
 
 #: In the order of the document: families of verbs, and what is written by hand.
@@ -27,7 +27,7 @@ PARTS: tuple[str | APIRouter, ...] = (
     *("reservations", "connections", "groups", "offers", "costs"),
     *(planning.router, "plans"),
     *("views", "usage", events.router),
-    *("webhooks", "devices", health.router),
+    *("webhooks", "devices", health.router, sign_in.router),
 )
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.
 STATIC = Path(__file__).parent / "static"

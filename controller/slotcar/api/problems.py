@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from slotcar.auth.provider import ProviderUnreachable
 from slotcar.base.located_yaml import TOO_DEEP
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, shortened, with_short_words
 from slotcar.base.units import UnitError
@@ -72,6 +73,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (domain_errors.NotAuthentic, 403, "not-a-neighbour", "It is not from whom it says"),
     (domain_errors.NotThatWay, 422, "no-path", "There is no path"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
+    (ProviderUnreachable, 503, "unavailable", "The controller cannot do it now"),
     (SlotcarError, 409, "not-possible", "Not possible"),
 )
 INTERNAL = (500, "internal", "There is a fault in Slotcar")

@@ -1,4 +1,5 @@
-"""Sessions of browsers: opened with a token, kept by an opaque id, and over when the token is, or nobody has come for long.
+"""Sessions of browsers: opened with a token or by an issuer, kept by an opaque id, and over when the token is, or nobody
+has come for long.
 
 The id carries 256 random bits and stands in a cookie alone; the ledger keeps its hash (ADR 32).
 """
@@ -7,9 +8,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
+from slotcar.auth.claims import NobodyHere, caller_of
 from slotcar.auth.tokens import TokenStore, digest
 from slotcar.book.rules.roles import Caller
 from slotcar.store.sessions import Session, SessionStore
@@ -53,6 +57,15 @@ class Sessions:
         self.store.forget(now - IDLE)
         return self._open(caller.name, digest(secret), zone, now)
 
+    def open_of_issuer(
+        self, name: str, issuer: str, claims: Mapping[str, Any], ends_at: datetime, zone: str, now: datetime
+    ) -> str:
+        """A session of a person whom an issuer named; `claims` are looked at anew whenever it is used."""
+        self.store.forget(now - IDLE)
+        session_id = secrets.token_urlsafe(32)
+        self.store.add(Session(digest(session_id), name, None, zone, now, now, issuer, claims, ends_at))
+        return session_id
+
     def open_without_token(self, now: datetime, zone: str) -> str:
         """A session of whoever reaches an open controller, for what it chooses to be shown."""
         assert self.anyone is not None
@@ -81,6 +94,16 @@ class Sessions:
             self.store.touch(session.id_sha256, now)
         return SignedIn(caller, session)
 
+    def _named(self, session: Session, now: datetime) -> Caller | None:
+        """Whom the issuer named, as the site's mapping has it now."""
+        issuer = next((one for one in self.tokens.site.issuers if one.name == session.issuer), None)
+        if issuer is None or session.ends_at is None or now >= session.ends_at:
+            return None
+        try:
+            return caller_of(session.claims or {}, issuer, self.tokens.site, session.ends_at)
+        except NobodyHere:
+            return None
+
     def still(self, signed: SignedIn, now: datetime) -> bool:
         """Whether the session's token is the one that it was, with the same rights. Asks no database.
 
@@ -91,6 +114,8 @@ class Sessions:
 
     def _caller(self, session: Session, now: datetime) -> Caller | None:
         """Whom the token stands for now: its role may have changed, and a new token of its name is another one."""
+        if session.issuer is not None:
+            return self._named(session, now)
         if session.token_sha256 is None:
             return self.anyone
         for token in self.tokens.tokens():

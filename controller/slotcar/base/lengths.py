@@ -40,6 +40,8 @@ REASON = 500
 URL, SECRET_PLACE, EVENT_KIND = 2000, 1000, 64
 IDEMPOTENCY_KEY, ETAG, EVENT_NUMBER = 200, 100, 18
 TOKEN = 500
+#: What an issuer has a browser bring back.
+CODE = 8000
 #: An issuer's, with the groups of whoever it stands for.
 JWT = 12_000
 #: A reservation file, or a plan, in a form.
@@ -88,7 +90,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         "reason": REASON,
         "connection": HANDLE, "previous": PLACE, "request": PEER_REQUEST, "ticket": TICKET, "message": PEER_MESSAGE,
         "url": URL, "next": URL, "secret": SECRET_PLACE, "kind": EVENT_KIND, "kinds": EVENT_KIND,
-        "token": TOKEN, "text": PASTED, "plan": PASTED,
+        "code": CODE, "token": TOKEN, "text": PASTED, "plan": PASTED,
     }
 )  # fmt: skip
 

@@ -23,6 +23,7 @@ from slotcar.cli import (
     planning,
     policies,
     reserving,
+    signing_in,
     starting,
     usage,
     viewing,
@@ -104,6 +105,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, costing, devices, adopting,
-    holding, hosts, policies, webhooks, domains, contexts, database, admin,
+    holding, hosts, policies, webhooks, domains, contexts, signing_in, database, admin,
 ):  # fmt: skip
     module.register(app)

@@ -18,6 +18,7 @@ from slotcar.cli.place import Declined, chosen_place, translated
 
 if TYPE_CHECKING:
     from slotcar_client import Slotcar
+    from slotcar_client.contexts import Bearer
 
 LARGEST_TOKEN_BYTES = 4096
 Api = Annotated[
@@ -45,11 +46,11 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
 
     with translated():
         place = None if address else chosen_place()
-        token: str | None = None
+        token: Bearer = None
         if token_file:
             token = read_token(token_file)
         elif place:
-            token = place.token
+            token = place.bearer
         elif _is_for(address, os.environ.get("SLOTCAR_API")):
             token = token_of(os.environ)
         api = address or (place.api if place else _own_address())

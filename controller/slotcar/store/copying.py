@@ -23,7 +23,7 @@ COPIED = (
     "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
 )  # fmt: skip
 #: A browser that signed out since must not be signed in again.
-LEFT_OUT = ("web_session",)
+LEFT_OUT = ("web_session", "web_sign_in")
 _COLUMNS = text(
     "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = :table"
     " ORDER BY ordinal_position"

@@ -39,6 +39,7 @@ from slotcar.store.pages import Page
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.store.revisions import SchemaState
 from slotcar.store.sessions import SessionStore
+from slotcar.store.sign_ins import SignInStore
 from slotcar.store.summaries import Summaries
 from slotcar.store.webhooks import WebhookStore
 from slotcar.store.writer import Writer
@@ -64,6 +65,7 @@ class Ledger:
         self.summaries = Summaries(engine)
         self.instants = Instants(engine, self._entry_cache)
         self.sessions = SessionStore(engine)
+        self.sign_ins = SignInStore(engine)
         self.counts = CountStore(engine)
         self.connections = ConnectionStore(engine)
         self.measurements = Measurements(engine)

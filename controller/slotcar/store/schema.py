@@ -180,6 +180,22 @@ web_session = Table(
     Column("zone", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("seen_at", DateTime(timezone=True), nullable=False),
+    Column("issuer", Text),
+    Column("claims", JSONB),
+    Column("ends_at", DateTime(timezone=True)),
+)
+
+web_sign_in = Table(
+    "web_sign_in",
+    metadata,
+    Column("browser_sha256", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("issuer", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("verifier", Text, nullable=False),
+    Column("back", Text, nullable=False),
+    Column("zone", Text, nullable=False),
+    Column("begun_at", DateTime(timezone=True), nullable=False),
 )
 
 connection = Table(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Engine, delete, insert, select, update
 
@@ -19,6 +21,8 @@ class Session:
     Attributes:
         token_sha256: of the token that it was opened with; None where an open controller asks for none.
         zone: in which times are shown, as `parse_zone` reads it.
+        issuer: where the person signed in, by its name here; None where that was with a token. claims: what it said of the
+            person. ends_at: when the session is over with what the issuer gave.
     """
 
     id_sha256: str
@@ -27,6 +31,9 @@ class Session:
     zone: str
     created_at: datetime
     seen_at: datetime
+    issuer: str | None = None
+    claims: Mapping[str, Any] | None = None
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

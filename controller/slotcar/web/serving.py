@@ -25,7 +25,7 @@ from slotcar.base.lengths import too_long
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_short_words
 from slotcar.base.texts import lines_of
 from slotcar.base.units import UnitError
-from slotcar.book.rules.roles import NotAllowed
+from slotcar.book.rules.roles import Caller, NotAllowed
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render
@@ -34,6 +34,8 @@ from slotcar.web.visit import Answer, Data, Moved, Visit, form_of
 
 log = structlog.get_logger("slotcar.web")
 COOKIE, COOKIE_OVER_TLS = "slotcar-session", "__Host-slotcar-session"
+#: What a browser keeps while it is under way to an issuer.
+BROWSER, BROWSER_OVER_TLS = "slotcar-sign-in", "__Host-slotcar-sign-in"
 SIGN_IN = "/sign-in"
 
 
@@ -102,9 +104,14 @@ def _cookie_name(request: Request) -> str:
     return COOKIE_OVER_TLS if request.url.scheme == "https" else COOKIE
 
 
+def _browser_name(request: Request) -> str:
+    return BROWSER_OVER_TLS if request.url.scheme == "https" else BROWSER
+
+
 def _answer(page: WebPage, context: Context, request: Request, body: bytes, event_loop: EventLoopToken) -> Response:
     now, sessions = context.now(), sessions_of(context)
     visit: Visit | None = None
+    caller: Caller | None = None
     try:
         _require_own_form(page, request)
         signed = signed_in(request, sessions, now)
@@ -114,18 +121,21 @@ def _answer(page: WebPage, context: Context, request: Request, body: bytes, even
         clock = Clock(signed.session.zone if signed else USUAL_ZONE, now)
         visit = Visit(
             context, sessions, caller or LOCAL, signed.session if signed else None, clock, request.path_params,
-            event_loop=event_loop,
+            event_loop=event_loop, origin=f"{request.url.scheme}://{request.headers['host']}",
+            browser=request.cookies.get(_browser_name(request), ""),
         )  # fmt: skip
         answer = page.view(_with_parameters(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
     except (SlotcarError, UnitError) as error:
         status, kind, title = problems.kind_of(error)
-        return _failed(request, visit, now, status, title, str(error), kind)
+        return _failed(request, visit if caller else None, now, status, title, str(error), kind)
     except HTTPException as error:
-        return _cannot_be_done(request, visit, now, error)
+        return _cannot_be_done(request, visit if caller else None, now, error)
     except Exception:
         log.exception("a page failed", path=request.url.path)
-        return _failed(request, visit, now, 500, problems.INTERNAL[2], "the controller's log says more", "")
+        return _failed(
+            request, visit if caller else None, now, 500, problems.INTERNAL[2], "the controller's log says more", ""
+        )
 
 
 def _cannot_be_done(request: Request, visit: Visit | None, now: datetime, error: HTTPException) -> Response:
@@ -187,7 +197,9 @@ def _response(answer: Answer, request: Request, visit: Visit | None, clock: Cloc
     if isinstance(answer, Moved):
         moved = _moved(answer, request, headers)
         if answer.cookie is not None:
-            _keep_cookie(moved, request, answer.cookie)
+            _keep_cookie(moved, request, _cookie_name(request), answer.cookie)
+        if answer.browser is not None:
+            _keep_cookie(moved, request, _browser_name(request), answer.browser)
         return moved
     model = {**_usual(request, visit, clock), **answer.model}
     template = answer.template
@@ -202,12 +214,12 @@ def _moved(answer: Moved, request: Request, headers: dict[str, str]) -> Response
     return RedirectResponse(answer.to, 303, headers=headers)
 
 
-def _keep_cookie(response: Response, request: Request, session_id: str) -> None:
+def _keep_cookie(response: Response, request: Request, name: str, value: str) -> None:
     secure = request.url.scheme == "https"
-    if session_id:
-        response.set_cookie(_cookie_name(request), session_id, path="/", secure=secure, httponly=True, samesite="lax")
+    if value:
+        response.set_cookie(name, value, path="/", secure=secure, httponly=True, samesite="lax")
     else:
-        response.delete_cookie(_cookie_name(request), path="/", secure=secure, httponly=True, samesite="lax")
+        response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def _usual(request: Request, visit: Visit | None, clock: Clock) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class Visit:
     path: what the address says in its places, by name.
     query, form: by key, the values in order.
     event_loop: the server's; None where the visit is no request's.
+    origin: by which the browser reaches this site, such as `https://slotcar.example.net`.
+    browser: what a browser that is under way to an issuer keeps.
     """
 
     context: Context
@@ -45,6 +47,8 @@ class Visit:
     query: Mapping[str, Sequence[str]] = field(default_factory=dict)
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
     event_loop: EventLoopToken | None = None
+    origin: str = ""
+    browser: str = field(default="", repr=False)
 
     @property
     def broker(self) -> Broker:
@@ -116,10 +120,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Another address to go to; `cookie` is the id of a session to keep, empty to forget it, None to leave it."""
+    """Another address to go to; `cookie` is the id of a session to keep, empty to forget it, None to leave it; `browser` is
+    what to keep until an issuer sends the browser back, likewise."""
 
     to: str
     cookie: str | None = None
+    browser: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def open_site(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Open
 
     def start(**settings: Any) -> Site:
         now = datetime.now(UTC)
-        chosen = Settings(state_dir=tmp_path, inventory=GARNET, approval_rate_bps="20 Mbit/s", **settings)
+        chosen = Settings(state_dir=tmp_path, approval_rate_bps="20 Mbit/s", **({"inventory": GARNET} | settings))
         tokens = {role.value: create_token(tmp_path / "tokens.json", role.value, role, "hep", now) for role in Role}
         loop = LoopStatus(leading=True, settled=True, troubles={"lbnl-7507": "it does not answer"})
         sites.append(Site(Broker(ledger, network, chosen), tokens, loop))

@@ -1,18 +1,25 @@
-"""Sign-in with a token; sign-in with OpenID Connect has its place beside it."""
+"""Sign-in with a token, or at an issuer of the site."""
 
 from __future__ import annotations
 
+from slotcar.auth.bearers import Bearers
 from slotcar.auth.sessions import USUAL_ZONE
+from slotcar.auth.signing_in import NotSignedIn, begin, finish
 from slotcar.base.units import UnitError
 from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import SIGN_IN, WebPage
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 
 _WRONG = "This is not a token of this controller, or it has expired."
+#: Where issuers send browsers back to; it is registered with each of them.
+BACK = "/sign-in/back"
+#: Of these the first three count; the others are what some issuers send beside.
+_FROM_ISSUER = ("code", "state", "iss", "error", "error_description", "error_uri", "session_state", "scope", "authuser",
+                "prompt", "hd", "client_id")  # fmt: skip
 
 
 def form(visit: Visit) -> Answer:
-    return Shown("signing_in/form.html", _model(own_address(visit.parameter("next", "/")), USUAL_ZONE))
+    return Shown("signing_in/form.html", _model(visit, own_address(visit.parameter("next", "/")), USUAL_ZONE))
 
 
 def sign_in(visit: Visit) -> Answer:
@@ -24,17 +31,62 @@ def sign_in(visit: Visit) -> Answer:
     try:
         parse_zone(zone)
     except UnitError as error:
-        return Shown("signing_in/form.html", _model(back, USUAL_ZONE, f"The zone {error}."), status=422)
+        return Shown("signing_in/form.html", _model(visit, back, USUAL_ZONE, f"The zone {error}."), status=422)
     session_id = visit.sessions.sign_in(visit.form_value("token"), visit.now, zone)
     if session_id is None:
-        return Shown("signing_in/form.html", _model(back, zone, _WRONG), status=403)
-    if visit.session is not None:  # the browser keeps the new one alone: what it had would go on with nobody to end it
-        visit.sessions.store.end(visit.session.id_sha256)
+        return Shown("signing_in/form.html", _model(visit, back, zone, _WRONG), status=403)
+    _end_session_before(visit)
     return Moved(back, cookie=session_id)
 
 
-def _model(back: str, zone: str, wrong: str = "") -> dict[str, str]:
-    return {"back": back, "zone": zone, "wrong": wrong}
+def go_to_issuer(visit: Visit) -> Answer:
+    """To the issuer, from which the browser comes back to `BACK`.
+
+    Raises:
+        ProviderUnreachable.
+    """
+    bearers, name = visit.context.bearers, visit.path["issuer"]
+    provider = next((one for one in bearers.providers.values() if one.issuer.name == name and one.issuer.page), None)
+    if provider is None:
+        return Moved(SIGN_IN)
+    store, back = visit.broker.ledger.sign_ins, own_address(visit.parameter("next", "/"))
+    going = begin(provider, store, visit.origin + BACK, back, USUAL_ZONE, visit.now)
+    return Moved(going.address, browser=going.browser)
+
+
+def come_back(visit: Visit) -> Answer:
+    """From the issuer, with what says who has signed in.
+
+    Raises:
+        ProviderUnreachable.
+    """
+    answer = {key: values[0] for key, values in visit.query.items() if values}
+    try:
+        session_id, back = finish(
+            visit.context.bearers.providers, visit.sessions, visit.broker.ledger.sign_ins, visit.origin + BACK,
+            visit.browser, answer, visit.now,
+        )  # fmt: skip
+    except NotSignedIn as error:
+        words = str(error)
+        wrong = f"{words[0].upper()}{words[1:]}."
+        return Shown("signing_in/form.html", _model(visit, "/", USUAL_ZONE, wrong), status=422)
+    _end_session_before(visit)
+    return Moved(back, cookie=session_id, browser="")
+
+
+def _end_session_before(visit: Visit) -> None:
+    """The browser keeps the new one alone: what it had would go on with nobody to end it."""
+    if visit.session is not None:
+        visit.sessions.store.end(visit.session.id_sha256)
+
+
+def _model(visit: Visit, back: str, zone: str, wrong: str = "") -> dict[str, object]:
+    return {"back": back, "zone": zone, "wrong": wrong, "issuers": issuers_of(visit.context.bearers)}
+
+
+def issuers_of(bearers: Bearers) -> tuple[str, ...]:
+    """At which people may sign in, by their names here."""
+    return tuple(one.issuer.name for one in bearers.providers.values() if one.issuer.page is not None)
 
 
 def sign_out(visit: Visit) -> Answer:
@@ -57,6 +109,8 @@ def own_address(text: str) -> str:
 PAGES = (
     WebPage(SIGN_IN, form, query=("next",), open=True),
     WebPage(SIGN_IN, sign_in, "POST", open=True),
+    WebPage("/sign-in/with/{issuer}", go_to_issuer, query=("next",), open=True),
+    WebPage(BACK, come_back, query=_FROM_ISSUER, open=True),
     WebPage("/sign-out", sign_out, "POST"),
     WebPage("/live/check", check),
 )

@@ -1,0 +1,139 @@
+"""People sign in at a real provider in a browser: each asks or approves as what its groups say, until the token ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slotcar.auth import provider as auth_provider
+from slotcar.store.queries import EntryFilter, EventFilter
+from tests.browser.conftest import Tab
+from tests.integration.api.conftest import GARNET
+from tests.integration.web.conftest import OPERATOR, Open, Site
+from tests.support.issuers import entry_of, inventory_with
+from tests.support.provider import Provider, new_key
+
+GROUPS = {"ann": ["/cms"], "eve": ["/noc"], "nobody": []}
+
+
+@pytest.fixture
+def home() -> Iterator[Provider]:
+    provider = Provider(groups=dict(GROUPS))
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture
+def signed_site(home: Provider, open_site: Open, tmp_path: Path) -> Site:
+    page = {"client_id": "page", "scopes": ["openid", "groups"]}
+    entry = entry_of(home.url, page=page, role=None, roles={"requester": ["/cms"], "operator": ["/noc"]})
+    site = open_site(inventory=inventory_with(tmp_path, GARNET, entry))
+    home.redirect = f"{site.base_url}/sign-in/back"
+    home.start()
+    return site
+
+
+@pytest.fixture
+def tab_of(chromium: Any, signed_site: Site) -> Iterator[Any]:
+    contexts: list[Any] = []
+
+    def opened() -> Tab:
+        contexts.append(chromium.new_context(base_url=signed_site.base_url))
+        return Tab(contexts[-1].new_page())
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def go_through(tab: Tab, person: str, start: str = "/sign-in?next=%2Frequest") -> None:
+    """Over the provider's own pages, and back."""
+    tab.page.goto(start)
+    tab.page.click("text=Sign in with home")
+    tab.page.fill("input[name=login]", person)
+    tab.page.fill("input[name=password]", "x")
+    tab.page.click("button[type=submit]")
+    tab.page.wait_for_selector("text=Continue")
+    tab.page.click("button[type=submit]")
+
+
+@pytest.mark.browser
+def test_a_person_asks_and_another_approves(signed_site: Site, tab_of: Any) -> None:
+    ann = tab_of()
+    go_through(ann, "ann")
+    ann.page.wait_for_url(f"{signed_site.base_url}/request")
+    ann.complaints.clear()  # the provider's own pages ask for what is not there
+    for name, value in {
+        "name": "large", "source": "anl-premium", "destination": "lbnl-premium:5001", "rate": "21 Mbit/s",
+        "start": "now + 2 h", "duration": "PT1H",
+    }.items():  # fmt: skip
+        ann.page.fill(f"[name={name}]", value)
+    ann.page.select_option("[name=protocol]", "udp")
+    ann.page.select_option("[name=service]", "ip-premium")
+    ann.page.click("button:has-text('Reserve')")
+    ann.page.wait_for_url("**/reservations/r-*")
+    eve = tab_of()
+    go_through(eve, "eve", "/sign-in?next=%2Fapprovals")
+    eve.page.wait_for_url(f"{signed_site.base_url}/approvals")
+    eve.page.click("a:has-text('hep/large')")
+    eve.page.click("button:has-text('Approve')")
+    eve.page.wait_for_url("**/reservations/r-*")
+    (entry,) = signed_site.broker.list(EntryFilter(), OPERATOR)
+    events = signed_site.broker.events(EventFilter(), OPERATOR, None, 10)
+    assert [(one.details["actor"], one.details["proof"].partition(" of ")[0]) for one in events] == [
+        ("ann@home", "subject ann"), ("eve@home", "subject eve"),
+    ]  # fmt: skip
+    assert entry.reservation.owner == "hep"
+    assert ann.complaints == []
+
+
+@pytest.mark.browser
+def test_who_has_no_role_is_told_and_so_is_who_did_not_begin(signed_site: Site, tab_of: Any) -> None:
+    tab = tab_of()
+    go_through(tab, "nobody")
+    tab.page.wait_for_selector("text=Nobody@home has no role here")
+    tab.page.goto("/sign-in/back?code=stolen&state=x")
+    tab.page.wait_for_selector("text=has not begun to sign in")
+    assert signed_site.broker.ledger.sessions.of_token("nobody@home") == ()
+
+
+@pytest.mark.browser
+def test_a_provider_that_is_down_ends_no_session_and_begins_none(
+    signed_site: Site, home: Provider, tab_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = tab_of()
+    go_through(tab, "ann")
+    tab.page.wait_for_url("**/request")
+    home.stop()
+    monkeypatch.setattr(auth_provider, "FRESH_S", 0.0)
+    monkeypatch.setattr(auth_provider, "SOONEST_S", 0.0)
+    tab.page.goto("/reservations")
+    assert tab.page.is_visible("h1:has-text('Reservations')")
+    home.keys = [new_key("second")]
+    home.start()
+    other = tab_of()
+    go_through(other, "eve", "/sign-in")
+    other.page.wait_for_url(f"{signed_site.base_url}/")
+    tab.page.goto("/account")
+    assert "ann@home" in tab.page.inner_text("main")
+    tab.page.click("button:has-text('Sign out')")
+    tab.page.wait_for_url("**/sign-in")
+    tab.page.goto("/reservations")
+    tab.page.wait_for_url("**/sign-in?next=**")
+
+
+@pytest.mark.browser
+def test_a_session_is_over_with_its_token(signed_site: Site, home: Provider, tab_of: Any) -> None:
+    home.stop()
+    home.id_token_s = 20
+    home.start()
+    tab = tab_of()
+    go_through(tab, "ann")
+    tab.page.wait_for_url("**/request")
+    while "/sign-in" not in tab.page.url:
+        tab.page.wait_for_timeout(500)
+        tab.page.goto("/account")
+    assert signed_site.broker.ledger.sessions.of_token("ann@home") == ()
