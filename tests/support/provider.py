@@ -145,8 +145,8 @@ def confirm_device(complete: str, login: str, deny: bool = False) -> None:
 def _hidden(text: str) -> list[tuple[str, str]]:
     import re
 
-    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', text)
-    return [(name, value) for name, value in found]
+    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', text)
+    return [(name, value) for name, value in fields]
 
 
 def _action(text: str, page: httpx.Response) -> str:
