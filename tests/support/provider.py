@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -128,29 +129,21 @@ class Provider:
 
 
 def confirm_device(complete: str, login: str, deny: bool = False) -> None:
-    """What a person does in a browser who was shown a code: signs in, and confirms it or aborts."""
+    """What a person does in a browser who was shown a code: sends each form of the provider's pages, and signs in as
+    `login`; or aborts."""
     with httpx.Client(timeout=PATIENCE_S, trust_env=False, follow_redirects=True) as browser:
         page = browser.get(complete)
-        form = dict(_hidden(page.text))
-        page = browser.post(_action(page.text, page), data=form | ({"abort": "yes"} if deny else {}))
-        if deny:
-            return
-        while "/interaction/" in str(page.url):
-            signs_in = 'name="login"' in page.text
-            person = {"prompt": "login", "login": login, "password": "x"} if signs_in else {"prompt": "consent"}
-            page = browser.post(_action(page.text, page), data=person)
+        for _ in range(6):
+            action = re.search(r'<form[^>]* action="([^"]+)"', page.text)
+            if action is None:
+                break
+            form = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+            if "confirm" in form and deny:
+                form = {key: value for key, value in form.items() if key != "confirm"} | {"abort": "yes"}
+            if 'name="login"' in page.text:
+                form |= {"login": login, "password": "x"}
+            page = browser.post(page.url.join(action[1]), data=form)
+            if "abort" in form:
+                return
         assert page.status_code == 200, page.text
-
-
-def _hidden(text: str) -> list[tuple[str, str]]:
-    import re
-
-    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', text)
-    return [(name, value) for name, value in fields]
-
-
-def _action(text: str, page: httpx.Response) -> str:
-    import re
-
-    match = re.search(r'action="([^"]+)"', text)
-    return str(page.url.join(match[1])) if match else str(page.url)
+        assert "success" in page.text.lower(), page.text

@@ -19,6 +19,7 @@ from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
+from slotcar.api.tls import STATE
 from slotcar.auth.bearers import Bearers, bearers_of
 from slotcar.auth.jwt import TokenRefused
 from slotcar.auth.provider import ProviderUnreachable
@@ -31,6 +32,7 @@ from slotcar.broker import Broker
 from slotcar.desk import Desk
 from slotcar.domains.agreement import Agreement
 from slotcar.notify.dispatching import DeliveryCounts
+from slotcar.policy.certificates import CertificateNames
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
 
@@ -92,18 +94,26 @@ async def context_of(request: Request) -> Context:
     return context
 
 
+async def certificate_names(request: Request) -> CertificateNames | None:
+    return getattr(request.state, STATE, None)
+
+
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 TheContext = Annotated[Context, Depends(context_of)]
+Certificate = Annotated[CertificateNames | None, Depends(certificate_names)]
 
 
-async def caller(context: TheContext, credentials: Credentials) -> Caller:
-    """Whoever the bearer token stands for; the operator of an open API where there is none.
+async def caller(context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller:
+    """Whoever the bearer token stands for, or else the certificate of the connection; the operator of an open API where
+    there is neither.
 
     Raises:
         HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used, or the
             keys of the token's issuer cannot be had.
     """
     if credentials is None:
+        if (known := context.bearers.caller_by_certificate(certificate)) is not None:
+            return known
         settings = context.broker.settings
         if settings.open and settings.loopback:
             return context.local
@@ -138,17 +148,17 @@ async def _caller_of(secret: str, context: Context) -> Caller | None:
     return context.bearers.caller(secret, context.now())
 
 
-async def caller_if_known(context: TheContext, credentials: Credentials) -> Caller | None:
+async def caller_if_known(context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller | None:
     """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
     try:
-        return await caller(context, credentials)
+        return await caller(context, credentials, certificate)
     except HTTPException:
         return None
 
 
-async def still_known(context: TheContext, credentials: Credentials) -> Callable[[], bool]:
+async def still_known(context: TheContext, credentials: Credentials, certificate: Certificate) -> Callable[[], bool]:
     """Whether whoever asked may go on: its token is neither revoked nor over, and has the rights that it had."""
-    first = await caller_if_known(context, credentials)
+    first = await caller_if_known(context, credentials, certificate)
 
     def still() -> bool:
         try:

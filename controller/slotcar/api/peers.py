@@ -14,6 +14,7 @@ from fastapi import APIRouter, FastAPI
 from slotcar.api import problems
 from slotcar.api.context import Context, caller
 from slotcar.api.limits import LimitBody
+from slotcar.api.tls import with_tls
 from slotcar.api.verbs import serves
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.domains.agreement import Agreement
@@ -60,9 +61,8 @@ def listening_to_neighbours(context: Context, sockets: list[socket.socket]) -> I
         peer_app(context), log_config=None, access_log=False, server_header=False, lifespan="off",
         timeout_graceful_shutdown=3,
     )  # fmt: skip
-    config.load()
-    config.ssl = serving_context(agreement.key, agreement.neighbours.values())
-    server, ending = _Quiet(config), threading.Event()
+    tls = serving_context(agreement.key, agreement.neighbours.values())
+    server, ending = _Quiet(with_tls(config, tls)), threading.Event()
     threads = [
         threading.Thread(target=server.run, args=(sockets,), name="slotcar-neighbours", daemon=True),
         threading.Thread(target=_tick, args=(agreement, ending), name="slotcar-domains", daemon=True),

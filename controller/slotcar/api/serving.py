@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ from slotcar.api.listening import bound, bound_for_datagrams, listen
 from slotcar.api.peers import listening_to_neighbours
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
+from slotcar.api.tls import tls_of, with_tls
 from slotcar.auth.tokens import TokenStore
 from slotcar.base.logs import LimitRepeats, OneLine, RepeatLimit, one_line
 from slotcar.base.problems import SlotcarError
@@ -102,19 +104,21 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
     _configure_logs()
     Archive(settings.state_dir).close_to_others()
     tokens = TokenStore(settings.tokens_path, site_of(settings.inventory))
+    tls = tls_of(settings)
+    others = bool(tokens.site.issuers or tokens.site.certificates)
     if settings.open and not settings.loopback:
         raise OpenToAll(
             f"will not listen on {settings.listen_host} with SLOTCAR_OPEN=true, by which whoever asks is an operator:"
             " listen on 127.0.0.1, or make tokens with `slotcar token create` and leave SLOTCAR_OPEN out"
         )
-    if not settings.loopback and not tokens.tokens():
+    if not settings.loopback and not others and not tokens.tokens():
         raise OpenToAll(
             f"will not listen on {settings.listen_host} without authentication: make a token with `slotcar token create`"
             " first, or listen on 127.0.0.1"
         )
     if settings.open:
         log.warning("whoever can reach this machine's loopback is an operator", because="SLOTCAR_OPEN=true")
-    elif not tokens.tokens():
+    elif not others and not tokens.tokens():
         log.warning(
             "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
@@ -133,9 +137,9 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             watched = partial(_watcher, settings, network, ledger, clocks, syslog)
             broker = Broker(ledger, network, settings, clocks)
-            _serve(settings, broker, tokens, sockets, watched, application, peers)
-    if embedded_at and (others := embedded.users(embedded_at)):
-        log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
+            _serve(settings, broker, tokens, sockets, watched, application, peers, tls)
+    if embedded_at and (users := embedded.users(embedded_at)):
+        log.info("the embedded database runs on", used_by=users, end_it_with="slotcar db stop")
 
 
 def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket | None]:
@@ -183,6 +187,7 @@ def _serve(
     watcher_for: Callable[[LoopStatus], Watcher | None],
     application: Callable[[Context], FastAPI],
     peers: list[socket.socket],
+    tls: ssl.SSLContext | None = None,
 ) -> None:
     """
     Raises:
@@ -206,7 +211,7 @@ def _serve(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
     )  # fmt: skip
-    server = _Server(config, context.streams)
+    server = _Server(with_tls(config, tls), context.streams)
     parts = _ApplicationParts(ledger, server, settings.stop_timeout.total_seconds())
 
     def on_signal() -> None:
@@ -222,7 +227,7 @@ def _serve(
         if loop:
             parts.start_all(loop, context, watcher)
         port = sockets[0].getsockname()[1]
-        log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
+        log.info("serving", address=settings.listening_at(port), inventory=network.source)
         try:
             with _record(settings, port), _neighbours(context, peers):
                 server.run(sockets)

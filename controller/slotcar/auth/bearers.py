@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from slotcar.auth.claims import NobodyHere, caller_of
@@ -12,6 +12,7 @@ from slotcar.auth.provider import Provider
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
 from slotcar.policy.caller import Caller
+from slotcar.policy.certificates import CertificateNames, certificate_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class Bearers:
             return caller_of(claims, provider.issuer, self.tokens.site, ends_at)
         except NobodyHere as error:
             raise TokenRefused(str(error)) from error
+
+    def caller_by_certificate(self, names: CertificateNames | None) -> Caller | None:
+        """The program whose certificate it is; None for none, or nobody's who is known."""
+        known = None if names is None else certificate_of(names, self.tokens.site.certificates)
+        if known is None:
+            return None
+        site = self.tokens.site
+        caller = site.caller(known.name, known.role, known.owner, proof=f"certificate {known.uri or known.subject}")
+        return replace(caller, member_of=replace(caller.member_of, is_program=True))
 
     def due(self, text: str) -> Provider | None:
         """The issuer whose keys are to be fetched before a token is looked at; None where none are."""

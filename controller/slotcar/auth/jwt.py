@@ -91,6 +91,8 @@ def checked_access_token(token: Unchecked, issuer: Issuer, key: PublicKey, now: 
     _check_type(token, claims, issuer)
     _check_audience(claims, issuer.audience)
     check_times(claims, issuer.leeway_s, now)
+    if "cnf" in claims:
+        raise TokenRefused("it is bound to a key (`cnf`), which requests here prove nobody's")
     scopes = claims.get("scope")
     if issuer.scope is not None and (not isinstance(scopes, str) or issuer.scope not in scopes.split()):
         raise TokenRefused(f"it lacks the scope {issuer.scope}")

@@ -148,6 +148,9 @@ class Settings(BaseSettings):
         quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
         owner_quotas: quotas of single owners by name, as JSON: `{"hep": {"reservations": 500, "volume": "2 PB"}}`. The keys
             are reservations, windows, holds and volume; null is no limit, and what is left out is as for everybody.
+        tls_certificate, tls_key: by which the API speaks TLS itself, as PEM, its own before those of a chain; None for a
+            proxy that does.
+        tls_client_ca: who signs the certificates by which programs are known, as PEM; None where none are.
         open: whoever reaches the API without a token is an operator; only where it listens on this machine alone. For
             demonstrations, labs and tests.
         hosts: names by which clients reach the API, beside the listen host and this machine's names for itself; a request
@@ -200,6 +203,9 @@ class Settings(BaseSettings):
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)
+    tls_certificate: OptionalPath = None
+    tls_key: OptionalPath = None
+    tls_client_ca: OptionalPath = None
     open: bool = False
     hosts: Names = ()
     trusted_proxies: Networks = ("127.0.0.1", "::1")
@@ -276,11 +282,19 @@ class Settings(BaseSettings):
         """Whether the API listens to this machine only."""
         return is_loopback(self.listen_host)
 
+    @property
+    def scheme(self) -> str:
+        """By which the API is asked, where no proxy is."""
+        return "https" if self.tls_certificate else "http"
+
+    def listening_at(self, port: int) -> str:
+        return f"{self.scheme}://{self.listen_host}:{port}"
+
     def address_here(self, port: int) -> str:
         """Where this machine reaches a controller with these settings that listens on a port."""
         everywhere = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
         host = "127.0.0.1" if self.listen_host in everywhere else self.listen_host
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     def ledger_url(self) -> str | None:
         """`database_url` with the password from its file, where there is one; None for the embedded server.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,15 @@ def serve(
     port: Annotated[
         int | None, typer.Option("--port", min=0, max=65535, help="port to listen on [env: SLOTCAR_LISTEN_PORT]")
     ] = None,
+    tls_certificate: Annotated[
+        Path | None,
+        typer.Option("--tls-certificate", help="to speak TLS itself, as PEM [env: SLOTCAR_TLS_CERTIFICATE]"),
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="its key [env: SLOTCAR_TLS_KEY]")] = None,
+    client_ca: Annotated[
+        Path | None,
+        typer.Option("--client-ca", help="who signs certificates of programs, as PEM [env: SLOTCAR_TLS_CLIENT_CA]"),
+    ] = None,
     reconcile: Annotated[
         bool | None, typer.Option("--reconcile/--no-reconcile", help="push to the devices [env: SLOTCAR_RECONCILE]")
     ] = None,
@@ -40,7 +50,11 @@ def serve(
     from slotcar.api.serving import serve as run
     from slotcar.web.app import create_app
 
-    run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile), create_app)
+    chosen = settings(
+        inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile, tls_certificate=tls_certificate,
+        tls_key=tls_key, tls_client_ca=client_ca,
+    )  # fmt: skip
+    run(chosen, create_app)
 
 
 def schema(

@@ -15,6 +15,7 @@ from slotcar.base.names import OWNER
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.settings import is_loopback
 from slotcar.policy.caller import Role
+from slotcar.policy.certificates import ISSUED
 from slotcar.policy.issuers import (
     ALGORITHMS,
     AT_JWT,
@@ -105,6 +106,8 @@ class _IssuerReader:
         name = self._text("name", needed="is needed: what the issuer is called here, such as home")
         if name and not _NAME.fullmatch(name):
             self._wrong("name", "is no name of letters, digits, dots and dashes, at most 32", name)
+        if name == ISSUED:
+            self._wrong("name", "is what programs are called that show a certificate", name)
         return name
 
     def _url(self) -> str:

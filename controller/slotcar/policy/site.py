@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.policy.caller import Caller, Memberships, Role
+from slotcar.policy.certificates import KnownCertificate, read_certificates
 from slotcar.policy.issuers import Issuer
 from slotcar.policy.issuers_file import read_issuers
 from slotcar.policy.policies import Policies, policies_of, shipped_policies
@@ -39,6 +40,7 @@ class Site:
     communities, domains: of owners; no owner is in two communities, nor in two domains.
     zone: in which policies speak of hours and weekdays.
     issuers: whose tokens are taken, beside those of `slotcar token create`.
+    certificates: of programs that show one.
     """
 
     policies: Policies = field(default_factory=shipped_policies)
@@ -48,6 +50,7 @@ class Site:
     domains: Mapping[str, frozenset[str]] = field(default_factory=dict)
     zone: tzinfo = UTC
     issuers: tuple[Issuer, ...] = ()
+    certificates: tuple[KnownCertificate, ...] = ()
 
     def caller(
         self, name: str, role: Role, owner: str | None = None, expires_at: datetime | None = None, proof: str = ""
@@ -83,6 +86,7 @@ def site_of(inventory: Path | None) -> Site:
     problems: list[Problem] = []
     members: dict[str, Any] = {}
     issuers: tuple[Issuer, ...] = ()
+    certificates: tuple[KnownCertificate, ...] = ()
     try:
         members = _read_members(folder)
     except InvalidInput as error:
@@ -92,12 +96,16 @@ def site_of(inventory: Path | None) -> Site:
     except InvalidInput as error:
         problems += error.problems
     try:
+        certificates = read_certificates(folder)
+    except InvalidInput as error:
+        problems += error.problems
+    try:
         policies = policies_of(tuple(Source(str(path), read_text(path)) for path in sorted(folder.glob("*.cedar"))))
     except InvalidInput as error:
         problems += error.problems
     if problems:
         raise InvalidInput(problems)
-    return Site(policies, **members, issuers=issuers)
+    return Site(policies, **members, issuers=issuers, certificates=certificates)
 
 
 def _read_members(folder: Path) -> dict[str, Any]:

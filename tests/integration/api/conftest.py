@@ -22,6 +22,7 @@ from slotcar.api.app import create_app
 from slotcar.api.connections import connection_options
 from slotcar.api.context import Context
 from slotcar.api.streaming import Streams
+from slotcar.api.tls import tls_of, with_tls
 from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
@@ -110,12 +111,11 @@ class Running:
         )
         self._contexts.append(context)
         port = port or free_port()
-        server = uvicorn.Server(
-            uvicorn.Config(
-                application(context), host="127.0.0.1", port=port, log_config=None, lifespan="off",
-                timeout_graceful_shutdown=1, **connection_options(settings),
-            )
+        config = uvicorn.Config(
+            application(context), host="127.0.0.1", port=port, log_config=None, lifespan="off",
+            timeout_graceful_shutdown=1, **connection_options(settings),
         )  # fmt: skip
+        server = uvicorn.Server(with_tls(config, tls_of(settings)))
         # A daemon: a fixture that fails before it can stop it does not keep the run from ending.
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

@@ -55,6 +55,8 @@ HERE_ONLY = {
 }  # fmt: skip
 #: A controller speaks with its neighbours: tests/integration/domains.
 OVER_HTTP_ONLY = {f"domains {name}" for name in ("end", "key", "list", "modify", "reserve", "status")}
+#: One signs in to a controller: tests/integration/api/test_provider.py.
+OVER_HTTP_ONLY |= {"login", "logout"}
 #: Who does it, here and over HTTP.
 WHO = f"{pwd.getpwuid(os.getuid()).pw_name}@cli"
 #: Drawn at random: handles of reservations and groups, and webhooks' ids.
