@@ -139,7 +139,10 @@ def test_a_certificate_counts_on_its_connection_alone(authority: Authority, addr
 def test_less_than_tls_1_3_is_refused(authority: Authority, address: str) -> None:
     context = trusting(authority)
     context.maximum_version = ssl.TLSVersion.TLSv1_2
-    with httpx.Client(base_url=address, verify=context) as client, pytest.raises(httpx.ConnectError):
+    with (
+        httpx.Client(base_url=address, verify=context, timeout=PATIENCE_S) as client,
+        pytest.raises(httpx.ConnectError),
+    ):
         client.get("/healthz")
 
 
