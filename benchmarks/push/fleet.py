@@ -7,6 +7,8 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self
 
+ETHERNET_HEADER_BYTES = 14
+
 
 def _serve(size: int, platform: str, pipe: Connection) -> None:
     from slotcar_lab.ios import Routers
@@ -18,6 +20,10 @@ def _serve(size: int, platform: str, pipe: Connection) -> None:
         while (command := pipe.recv()) != "stop":
             if command == "last lines":
                 pipe.send([router.history[-1].at_ns / 1e9 for router in routers])
+            elif isinstance(command, int):
+                for router in routers:
+                    _count(router, command)
+                pipe.send(None)
             elif isinstance(command, tuple):
                 start, end = command
                 taken = [[one.at_ns / 1e9 for one in router.history] for router in routers]
@@ -37,8 +43,21 @@ def startup(number: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _count(router: Any, packets: int) -> None:
+    """What the policer of the router's flow counted: so many packets of 1,000 bytes of IP."""
+    from slotcar_lab.ios import Counters
+
+    for line in router.running_text().splitlines():
+        if line.startswith("interface "):
+            interface = line.removeprefix("interface ")
+        elif line.startswith(" rate-limit input access-group "):
+            octets = packets * (1_000 + ETHERNET_HEADER_BYTES)
+            router.count(interface, "input", line.removeprefix(" rate-limit input "), Counters(packets, octets))
+
+
 def network(number: int, port: int) -> str:
-    return f"10.{number}.{port}"
+    """Of some 25,000 routers at most."""
+    return f"10.{number // 100}.{2 * (number % 100) + port}"
 
 
 class Fleet:
@@ -74,6 +93,10 @@ class Fleet:
         """The same, of those that it took within `[start, end)`; None where it took none."""
         instants: list[float | None] = self._ask((start, end))
         return instants
+
+    def count_each(self, packets: int) -> None:
+        """The policer of each router's flow has counted so many packets of 1,000 bytes of IP."""
+        self._ask(packets)
 
     def running_texts(self) -> list[str]:
         texts: list[str] = self._ask("running")

@@ -85,6 +85,14 @@ def test_a_counter_that_was_cleared_late_is_not_taken_for_one_that_came_to_its_e
     assert (one.count, one.remark) == (after, Remark.CLEARED)
 
 
+def test_bytes_without_packets_that_went_back_are_not_continued() -> None:
+    """As a Catalyst counts: whether they came to their end or were cleared, nobody could tell."""
+    before, after = Count(Amount(0, (1 << 32) - 1_000)), Count(Amount(0, 500))
+    one = between({FLOW: before}, {FLOW: after})[FLOW]
+    assert (one.start, one.count, one.remark) == (END, after, Remark.CLEARED)
+    assert between({FLOW: after}, {FLOW: Count(Amount(0, 800))})[FLOW].count == Count(Amount(0, 300))
+
+
 def test_where_the_line_may_carry_more_than_32_bits_count_nothing_is_guessed() -> None:
     before, after = Count(Amount(5_000_000, (1 << 32) - 1_000)), Count(Amount(5_000_100, 99_000))
     hour = between({FLOW: before, OTHER: count(1)}, {FLOW: after, OTHER: count(1)}, end=BEGIN + timedelta(hours=1))
