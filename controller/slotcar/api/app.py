@@ -13,7 +13,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
-from slotcar.api import problems
+from slotcar.api import nsi, problems
 from slotcar.api.context import Context
 from slotcar.api.limits import LimitBody, few_levels, only_known_query
 from slotcar.api.openapi import DESCRIPTION, TAGS, complete
@@ -71,6 +71,7 @@ def app_with_routes() -> FastAPI:
     )
     for part in PARTS:
         app.include_router(router_of(part) if isinstance(part, str) else part)
+    app.include_router(nsi.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_api_route("/docs", _docs, include_in_schema=False)
     problems.install(app)

@@ -29,6 +29,7 @@ from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.base.timebase import RFC_3339, SYSTEM
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
+from slotcar.broker.nsi import NsiParts
 from slotcar.desk import Desk
 from slotcar.domains.agreement import Agreement
 from slotcar.notify.dispatching import DeliveryCounts
@@ -68,6 +69,7 @@ class Context:
     watch: WatchStatus | None = None
     proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
     agreement: Agreement | None = None
+    nsi: NsiParts | None = None
     bearers: Bearers = field(init=False)
 
     def __post_init__(self) -> None:

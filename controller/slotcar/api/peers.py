@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import structlog
@@ -17,7 +17,6 @@ from slotcar.api.limits import LimitBody
 from slotcar.api.tls import with_tls
 from slotcar.api.verbs import serves
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.domains.agreement import Agreement
 from slotcar.domains.carrying import serving_context
 from slotcar_client.wire import documents
 from slotcar_client.wire.verbs.peers import PeerSay
@@ -63,10 +62,10 @@ def listening_to_neighbours(context: Context, sockets: list[socket.socket]) -> I
     )  # fmt: skip
     tls = serving_context(agreement.key, agreement.neighbours.values())
     server, ending = _Quiet(with_tls(config, tls)), threading.Event()
-    threads = [
-        threading.Thread(target=server.run, args=(sockets,), name="slotcar-neighbours", daemon=True),
-        threading.Thread(target=_tick, args=(agreement, ending), name="slotcar-domains", daemon=True),
-    ]
+    ticks: list[Callable[[], None]] = [agreement.tick, *([context.nsi.tick] if context.nsi else [])]
+    threads = [threading.Thread(target=_tick, args=(ticks, ending), name="slotcar-domains", daemon=True)]
+    if sockets:
+        threads.append(threading.Thread(target=server.run, args=(sockets,), name="slotcar-neighbours", daemon=True))
     for thread in threads:
         thread.start()
     try:
@@ -76,6 +75,8 @@ def listening_to_neighbours(context: Context, sockets: list[socket.socket]) -> I
         server.should_exit = True
         for thread in threads:
             thread.join(5)
+        if context.nsi:
+            context.nsi.close()
         agreement.close()
 
 
@@ -85,9 +86,10 @@ class _Quiet(uvicorn.Server):
         yield
 
 
-def _tick(agreement: Agreement, ending: threading.Event) -> None:
+def _tick(ticks: Sequence[Callable[[], None]], ending: threading.Event) -> None:
     while not ending.wait(TICK_S):
-        try:
-            agreement.tick()
-        except Exception as error:
-            log.warning("what is between domains waits", because=str(error))
+        for tick in ticks:
+            try:
+                tick()
+            except Exception as error:
+                log.warning("what is between domains waits", because=str(error))

@@ -36,6 +36,7 @@ from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.broker import Broker
 from slotcar.broker.agreeing import agreement_for
+from slotcar.broker.nsi import nsi_for
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -203,7 +204,8 @@ def _serve(
         loop.status if loop else None,
         started_at=broker.clocks.now(),
         watch=watcher.status if watcher else None,
-        agreement=agreement_for(broker),
+        agreement=(agreement := agreement_for(broker)),
+        nsi=nsi_for(broker, agreement),
     )
     app = application(context)
     exempt_from_collections()
@@ -245,9 +247,10 @@ def _serve(
 
 
 def _neighbours(context: Context, sockets: list[socket.socket]) -> AbstractContextManager[None]:
-    if context.agreement is None or not sockets:
+    if context.agreement is None or not (sockets or context.nsi):
         return nullcontext()
-    listen(sockets, BACKLOG)
+    if sockets:
+        listen(sockets, BACKLOG)
     log.info(
         "agreeing with neighbours", domain=context.agreement.name, neighbours=sorted(context.agreement.neighbours)
     )

@@ -183,6 +183,11 @@ class Settings(BaseSettings):
         domain_key_file, domain_certificate_file: its key and its certificate; None for `state_dir/domain/key.pem` and
             `certificate.pem`, which `slotcar domains key` makes.
         peer_listen: the address and port at which the neighbours' controllers ask, such as `0.0.0.0:8443`; None for none.
+        nsi_url: where this domain's parts that speak NSI are reached from outside, such as `https://slotcar.example.net/nsi`;
+            None where NSI is not spoken.
+        nsi_callback_hosts: hosts that callbacks may go to for requesters by NSI, separated by commas; operators' go
+            wherever they say.
+        nsi_open_end: how long after its start a request by NSI ends that says no end.
         max_body_bytes: the largest request that the API reads.
         max_connections, max_connections_per_client: open at a time, of all clients of the API and of one address.
         header_timeout, body_timeout: how long a request may take to come in: its header, and then its body.
@@ -242,6 +247,9 @@ class Settings(BaseSettings):
     domain_key_file: OptionalPath = None
     domain_certificate_file: OptionalPath = None
     peer_listen: Address = None
+    nsi_url: Annotated[str | None, BeforeValidator(_optional)] = None
+    nsi_callback_hosts: Names = ()
+    nsi_open_end: Duration = timedelta(days=30)
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
     max_connections: int = Field(default=1_000, ge=8)
     max_connections_per_client: int = Field(default=250, ge=1)
@@ -260,6 +268,16 @@ class Settings(BaseSettings):
         if value is not None and urlsplit(value).scheme.partition("+")[0] not in ("postgresql", "postgres"):
             raise ValueError("the ledger is kept in PostgreSQL only; say postgresql://USER@HOST:5432/NAME")
         return value
+
+    @field_validator("nsi_url")
+    @classmethod
+    def _is_web_address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("is no address of http or https; say one such as https://slotcar.example.net/nsi")
+        return value.rstrip("/")
 
     @property
     def tokens_path(self) -> Path:

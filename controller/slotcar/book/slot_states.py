@@ -149,6 +149,10 @@ def form_of(entry: Entry, window: Window) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+#: Why no router has a slot that is open.
+NOT_PROVISIONED = "its requester has not provisioned it"
+
+
 def present_slot(entry: Entry, now: datetime) -> tuple[int, Window]:
     """Which slot is open, else the next one, else the last; counted from 1."""
     windows = entry.reservation.windows
@@ -169,7 +173,10 @@ def slot_now(entry: Entry, recorded: Recorded, now: datetime) -> SlotNow | None:
     names = configured_devices(entry)
     if record is not None and (over is not None or record.is_of(entry, window)):
         names = set(record.devices)
-    devices = tuple(_device(name, entry, window, over, recorded, now) for name in sorted(names))
+    if entry.reservation.released and over is None:
+        devices = tuple(DeviceSlot(name, SlotState.PLANNED, None, NOT_PROVISIONED) for name in sorted(names))
+    else:
+        devices = tuple(_device(name, entry, window, over, recorded, now) for name in sorted(names))
     states = [one.state for one in devices]
     if not devices:
         states = [SlotState.ENDED if over else SlotState.UNKNOWN if window.contains(now) else SlotState.PLANNED]

@@ -34,15 +34,21 @@ class Active:
 
 
 def active_at(entries: Iterable[Entry], at: datetime) -> tuple[Active, ...]:
-    """Committed entries whose slot holds the instant, by number. A hold is not active: it was not committed."""
+    """Committed entries whose slot holds the instant, by number. A hold is not active: it was not committed. What its
+    requester has released is not, either.
+    """
     open_entries = [
         Active(entry, number)
         for entry in entries
-        if entry.state is State.COMMITTED
+        if _opens(entry)
         for number, slot in enumerate(entry.reservation.slots)
         if slot.contains(at)
     ]
     return tuple(sorted(open_entries, key=lambda active: active.entry.number))
+
+
+def _opens(entry: Entry) -> bool:
+    return entry.state is State.COMMITTED and not entry.reservation.released
 
 
 def boundaries(entries: Iterable[Entry], after: datetime, until: datetime) -> tuple[datetime, ...]:
@@ -50,7 +56,7 @@ def boundaries(entries: Iterable[Entry], after: datetime, until: datetime) -> tu
     instants = {
         instant
         for entry in entries
-        if entry.state is State.COMMITTED
+        if _opens(entry)
         for slot in entry.reservation.slots
         for instant in slot
         if after < instant <= until
@@ -63,7 +69,7 @@ def next_boundary(entries: Iterable[Entry], after: datetime) -> datetime | None:
     instants = [
         instant
         for entry in entries
-        if entry.state is State.COMMITTED
+        if _opens(entry)
         for slot in entry.reservation.slots
         for instant in slot
         if instant > after

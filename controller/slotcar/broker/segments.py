@@ -10,6 +10,7 @@ from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, State
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.roles import Caller, Role
+from slotcar.book.slot_now import SlotState
 from slotcar.broker.broker import Broker
 from slotcar.broker.requests import Options
 from slotcar.domains.errors import SegmentRefused
@@ -51,6 +52,33 @@ class LedgerSegments:
         entry = self.broker.ledger.find(*reservation.key)
         is_its = entry is not None and entry.reservation.labels.get(LABEL) == connection.id
         return entry if is_its else None
+
+    # -- of those that were asked for by NSI: see `slotcar.domains.nsi.provider.SegmentsOnDevices` -----------------
+
+    def released(self, connection: Connection) -> bool:
+        """Whether routers are given nothing of the connection's segment, or it is not in force."""
+        entry = self.entry(connection)
+        return entry is None or entry.state is not State.COMMITTED or entry.reservation.released
+
+    def is_in_place(self, connection: Connection, now: datetime) -> bool:
+        """Whether its routers were verified to carry it now."""
+        entry = self.entry(connection)
+        if entry is None or not any(window.contains(now) for window in entry.reservation.windows):
+            return False
+        slot = self.broker.with_slots((entry,), self._caller(connection), now)[0].slot
+        return slot is not None and slot.state is SlotState.IN_PLACE
+
+    def release(self, connection: Connection, *, released: bool, now: datetime) -> None:
+        """Has routers be given it in its window, or not."""
+        entry = self.entry(connection)
+        if entry is None or entry.state is not State.COMMITTED or entry.reservation.released == released:
+            return
+        form = {"released": released}
+        proposed = entry.proposed.reservation.model_copy(update=form) if entry.proposed else None
+        self.broker.ledger.rebind(
+            entry.handle, entry.reservation.model_copy(update=form), now, actor=self._caller(connection).name,
+            expected_version=entry.version, proposed=proposed,
+        )  # fmt: skip
 
     def _reservation(self, connection: Connection) -> Reservation:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)

@@ -75,6 +75,17 @@ class SegmentKeeper(Protocol):
         """The request as this domain's ledger has it."""
 
 
+class ForeignNeighbour(Protocol):
+    """A neighbour that speaks another protocol, and is asked as the next domain only. It gives no tickets."""
+
+    def say(self, message: PeerMessage, connection: Connection) -> Sequence[PeerMessage]:
+        """What it is known to answer; what it is not known to have done yet is asked again later.
+
+        Raises:
+            SlotcarError: it was not reached, or in no words that can be read.
+        """
+
+
 class Carrier(Protocol):
     """How messages go to neighbours."""
 
@@ -98,7 +109,8 @@ class _Repeats:
 class Agreement:
     """Attributes:
     name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
-    closes: what ends with it.
+    foreign: neighbours that speak another protocol. closes: what ends with it.
+    watchers: are told which connection has changed.
     """
 
     name: str
@@ -111,6 +123,8 @@ class Agreement:
     now: Callable[[], datetime]
     spread: Callable[[Callable[[], None]], None]
     closes: tuple[Callable[[], None], ...] = ()
+    watchers: list[Callable[[str], None]] = field(default_factory=list)
+    foreign: Mapping[str, ForeignNeighbour] = field(default_factory=dict)
     meetings: Meetings = field(default_factory=Meetings)
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -120,9 +134,11 @@ class Agreement:
 
     def reserve(
         self, reservation: Reservation, owner: str, *, by_agent: bool = False, behind: PeerRequest | None = None,
-        connection_id: str | None = None, previous: str | None = None,
+        connection_id: str | None = None, previous: str | None = None, waits: bool = False,
     ) -> Connection:  # fmt: skip
         """Begins a connection whose first domain is this one; with `behind`, an agent asks a further domain.
+
+        `waits`: it is held in all domains until `commit` or `give_up` says what becomes of it, or the hold runs out.
 
         Raises:
             NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known.
@@ -136,6 +152,7 @@ class Agreement:
         segment = self._segment(request, previous)
         new_id = connection_id or f"{self.name}-{secrets.token_hex(8)}"
         connection = self._begun(new_id, request, segment, now, by_agent=by_agent)
+        connection = replace(connection, waits=waits)
         if not self.store.add(row_of(connection, 1, now)):
             return self.get(new_id)
         self.drive(new_id)
@@ -175,8 +192,18 @@ class Agreement:
         self.drive(connection_id)
         return self.get(connection_id)
 
+    def give_up(self, connection_id: str, why: str) -> Connection:
+        """Ends an attempt that is not decided; what was in force before it stays.
+
+        Raises:
+            UnknownConnection, NotNow.
+        """
+        self._step(connection_id, lambda connection: protocol.given_up(connection, f"{self.name}: {why}"))
+        self.drive(connection_id)
+        return self.get(connection_id)
+
     def commit(self, connection_id: str) -> Connection:
-        """Phase two of an agent.
+        """Phase two, where a client leads: an agent, or a requester of NSI.
 
         Raises:
             UnknownConnection, NotNow.
@@ -324,6 +351,8 @@ class Agreement:
 
     def _with_ticket_checked(self, connection: Connection, message: PeerMessage) -> PeerMessage:
         """The message, or where its ticket does not hold what the domain would say that refused."""
+        if message.sender in self.foreign:
+            return message
         try:
             self._require_ticket(connection, message)
         except TicketRefused as error:
@@ -378,6 +407,9 @@ class Agreement:
         self.spread(lambda: self._say_now(message))
 
     def _say_now(self, message: PeerMessage) -> None:
+        if message.receiver in self.foreign:
+            self._say_foreign(message)
+            return
         neighbour = self.neighbours.get(message.receiver)
         if neighbour is None:
             self.meetings.troubles[message.receiver] = f"{self.name} knows no controller of {message.receiver}"
@@ -389,6 +421,25 @@ class Agreement:
         except SlotcarError as error:
             self.meetings.troubles[message.receiver] = self._named(error)
             log.info("a neighbour was not reached", neighbour=message.receiver, because=shortened(str(error), 300))
+
+    def _say_foreign(self, message: PeerMessage) -> None:
+        try:
+            for answer in self.foreign[message.receiver].say(message, self.get(message.connection)):
+                self._take(answer)
+            self.meetings.troubles.pop(message.receiver, None)
+        except SlotcarError as error:
+            self.meetings.troubles[message.receiver] = self._named(error)
+            log.info("a neighbour was not asked", neighbour=message.receiver, because=shortened(str(error), 300))
+
+    def take(self, message: PeerMessage) -> None:
+        """What a foreign neighbour has said by itself."""
+        self._take(message)
+
+    def ask_again(self, connection_id: str) -> None:
+        """Says at once what is to be said: there may be an answer by now."""
+        for item in protocol.todo(self.get(connection_id), self.now()):
+            if isinstance(item, PeerMessage):
+                self._say(item)
 
     def _signed(self, message: PeerMessage) -> str:
         content = message.content
@@ -457,7 +508,8 @@ class Agreement:
             if segment.next is not None:
                 if segment.next.domain in request.through:
                     raise NotThatWay(f"{self.name}: a loop of domains, the next would be {segment.next.domain} again")
-                known(self.neighbours, segment.next.domain, self.name)
+                if segment.next.domain not in self.foreign:
+                    known(self.neighbours, segment.next.domain, self.name)
         return segment
 
     def _begun(
@@ -482,6 +534,8 @@ class Agreement:
             if self.store.change(row_of(after, row.revision + 1, self.now())):
                 with self._changed:
                     self._changed.notify_all()
+                for watcher in self.watchers:
+                    watcher(connection_id)
                 news = protocol.news(before, after)
                 if news is not None:
                     self._say(news)

@@ -117,6 +117,7 @@ class Connection:
         id: of all domains; its first domain makes it.
         domain: this one. previous: who asks it; None of the first domain. next: whom it asks; None of the last.
         by_agent: a client asks each domain in turn (GARA §4.1), and brings the next one's ticket.
+        waits: the first domain's client says when it commits, or gives the attempt up (NSI CS's `reserveCommit`).
         request: of the present attempt, as it came in. in_force: of what is committed.
         ends: the attempt's last instant.
         began: when the attempt did. until: when its hold runs out; in doubt from then on where others know of it.
@@ -146,6 +147,7 @@ class Connection:
     ticket: str = ""
     in_force: str = ""
     why: str = ""
+    waits: bool = False
 
     @property
     def is_first(self) -> bool:

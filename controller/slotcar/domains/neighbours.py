@@ -43,6 +43,8 @@ def load_neighbours(network: Network, own: str, folder: Path) -> dict[str, Neigh
     neighbours: dict[str, Neighbour] = {}
     for name in neighbours_of(network, own):
         domain = network.domains[name]
+        if domain.nsi is not None and domain.nsi.provider:
+            continue  # it is asked by NSI
         if not domain.controller and not domain.certificate:
             continue
         if not (domain.controller and domain.certificate):

@@ -44,12 +44,23 @@ def begun(
     now: datetime,
     *,
     by_agent: bool = False,
+    waits: bool = False,
 ) -> Connection:
     """A connection that is asked for. `neighbours`: the domains before and behind this one, where there are."""
     previous, behind = neighbours
     next_says = NextSays.NONE if by_agent and behind else NextSays.UNASKED
     return Connection(
-        connection_id, domain, previous, behind, by_agent, request, ends, now, now + HOLD, next_says=next_says
+        connection_id,
+        domain,
+        previous,
+        behind,
+        by_agent,
+        request,
+        ends,
+        now,
+        now + HOLD,
+        next_says=next_says,
+        waits=waits,
     )
 
 
@@ -89,6 +100,21 @@ def ended(connection: Connection, why: str) -> Connection:
     if connection.is_first and connection.phase is ConnectionPhase.CHECKING and not connection.committed:
         return _aborting(connection, why)
     return _terminating(connection, why)
+
+
+def given_up(connection: Connection, why: str) -> Connection:
+    """The end of an attempt that nobody has decided yet; what was in force before it stays.
+
+    Raises:
+        NotNow: none is under way, or it is decided, or another domain decides.
+    """
+    if connection.phase is ConnectionPhase.ABORTING:
+        return connection
+    if not connection.is_first or connection.phase not in (ConnectionPhase.CHECKING, ConnectionPhase.HELD):
+        raise NotNow(
+            f"{connection.domain}: connection {connection.id} is {connection.phase.value}: nothing to give up"
+        )
+    return _aborting(connection, why)
 
 
 def committed_by_agent(connection: Connection) -> Connection:
@@ -253,7 +279,7 @@ def _done_while_checking(connection: Connection, result: DeedResult) -> Connecti
         case Own.HELD, Deed.EXTEND:
             return replace(connection, held_until=connection.until)
         case Own.HELD, Deed.KEEP:
-            leads = connection.is_first and not connection.by_agent
+            leads = connection.is_first and not (connection.by_agent or connection.waits)
             return replace(
                 connection, own=Own.KEPT, phase=ConnectionPhase.COMMITTING if leads else ConnectionPhase.HELD
             )

@@ -217,6 +217,7 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
             "source": reservation.source.model_copy(update={"host": source}),
             "destination": reservation.destination.model_copy(update={"host": destination}),
             "labels": {},
+            "released": False,
             "via": (),
         }
     )

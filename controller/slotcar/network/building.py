@@ -147,6 +147,7 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
         description=variables.description,
         controller=variables.controller,
         certificate=variables.certificate,
+        nsi=variables.nsi.side if variables.nsi else None,
         at_most_bps=variables.at_most,
         services=variables.services,
     )

@@ -140,6 +140,21 @@ class Host(Frozen):
         return self.monitoring_domain or self.domain
 
 
+class NsiSide(Frozen):
+    """A domain as NSI CS 2.1 knows it.
+
+    Attributes:
+        nsa: its agent's identifier. network: of its topology.
+        provider: of a neighbour that is asked by NSI, the address of its provider.
+        stps: of such a neighbour, the identifiers of its termination points, by the interfaces as this inventory has them.
+    """
+
+    nsa: str
+    network: str
+    provider: str = ""
+    stps: dict[str, str] = Field(default_factory=dict)
+
+
 class Domain(Frozen):
     """An administrative domain.
 
@@ -147,6 +162,7 @@ class Domain(Frozen):
         over_provisioned: it has no QoS and needs none (D7.3 §3.2.1).
         elsewhere: another controller has it. controller: where that is asked by its neighbours, an address of https.
         certificate: the file with that controller's certificate.
+        nsi: as NSI knows it; None where it does not.
         at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
             empty for those that there are SLSs for.
     """
@@ -157,6 +173,7 @@ class Domain(Frozen):
     elsewhere: bool = Field(default=False, exclude_if=lambda elsewhere: not elsewhere)
     controller: Description = ""
     certificate: Description = ""
+    nsi: NsiSide | None = Field(default=None, exclude_if=lambda nsi: nsi is None)
     at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
 

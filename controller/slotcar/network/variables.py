@@ -32,12 +32,13 @@ from slotcar.base.units import (
 from slotcar.base.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 from slotcar.managers import managers
 from slotcar.network.connections import ConnectionVariables
-from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
+from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId, NsiSide
 from slotcar.network.schedules import DAY_MINUTES, DAYS, Schedule
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+_URN = re.compile(r"urn:[A-Za-z0-9][A-Za-z0-9-]{0,31}:[!-~]{1,400}")
 SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOURS = re.compile(r"([0-9]{2}):([0-9]{2})\s*-\s*([0-9]{2}):([0-9]{2})")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
@@ -346,12 +347,46 @@ class RouterVariables(Frozen):
     slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)
 
 
+def _nsi_address(value: object) -> object:
+    hint = "say one such as `https://nsi.example.net/provider`"
+    if not isinstance(value, str):
+        raise UnitError("is no address", "" if value is None else value, hint)
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or parts.username:
+        raise UnitError("is no address of http or https", value, hint)
+    return value.rstrip("/")
+
+
+def _urn(value: object) -> object:
+    if not isinstance(value, str) or not _URN.fullmatch(value):
+        hint = "say one such as `urn:ogf:network:example.net:2026:nsa`"
+        raise UnitError("is no identifier of NSI", "" if value is None else value, hint)
+    return value
+
+
+class NsiVariables(Frozen):
+    """The value of `nsi` in `slotcar_domain`."""
+
+    nsa: Annotated[str, BeforeValidator(_urn)]
+    network: Annotated[str, BeforeValidator(_urn)] | None = None
+    provider: Annotated[str, BeforeValidator(_nsi_address)] | None = None
+    stps: dict[Annotated[str, StringConstraints(max_length=400)], Annotated[str, BeforeValidator(_urn)]] = Field(
+        default_factory=dict
+    )
+
+    @property
+    def side(self) -> NsiSide:
+        network = self.network or f"{self.nsa.removesuffix(':nsa')}:topology"
+        return NsiSide(nsa=self.nsa, network=network, provider=self.provider or "", stps=self.stps)
+
+
 class DomainVariables(Frozen):
     """The value of `slotcar_domain`."""
 
     over_provisioned: bool = False
     controller: Annotated[str, BeforeValidator(_controller)] = ""
     certificate: Annotated[str, StringConstraints(max_length=1000)] = ""
+    nsi: NsiVariables | None = None
     at_most: Rate | None = None
     services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
     description: Annotated[str, StringConstraints(max_length=200)] = ""

@@ -33,7 +33,7 @@ from slotcar.planning.errors import require_no_refusal
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, PlanStep
 from slotcar.reservation.checks import problems_of
-from slotcar.reservation.model import Reservation
+from slotcar.reservation.model import Reservation, ReservationFields
 from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
 from slotcar.views.documents import path_document, refusal_document, reservation_document
@@ -151,7 +151,7 @@ class DocumentedReservation(Reservation):
     @property
     def plain_reservation(self) -> Reservation:
         """The same without the fields that follow from the slots."""
-        return Reservation.model_construct(**{key: getattr(self, key) for key in Reservation.model_fields})
+        return Reservation.model_construct(**{key: getattr(self, key) for key in ReservationFields.model_fields})
 
 
 class PlannedHop(BaseModel):

@@ -243,4 +243,5 @@ def _ingresses(flows: Sequence[EdgeFlow]) -> set[str]:
 
 
 def _active(entry: Entry, at: datetime) -> Active:
-    return active_at((replace(entry, state=State.COMMITTED),), at)[0]
+    reservation = entry.reservation.model_copy(update={"released": False})  # it may be provisioned at any time
+    return active_at((replace(entry, state=State.COMMITTED, reservation=reservation),), at)[0]

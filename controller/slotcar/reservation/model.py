@@ -283,7 +283,11 @@ class Reservation(ReservationFields[Slot]):
         packet_size_bytes, rtt_us: GARA §5.1 needs them to count headers and for the size of bursts.
         recurrence: the RRULE (RFC 5545) that `slots` was expanded from.
         timezone: where recurrence and hours of the day were expanded, `Europe/Zurich` or `+01:00`; None without either.
+        released: its room is kept, and no router is given it, also in its slots (NSI CS's `Released`). The controller's own
+            word: no file says it.
     """
+
+    released: bool = Field(default=False, exclude_if=lambda released: not released)
 
     @model_validator(mode="after")
     def _slots_are_ordered(self) -> Self:

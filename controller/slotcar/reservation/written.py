@@ -38,12 +38,12 @@ from slotcar.reservation.model import (
     BackgroundShare,
     Endpoint,
     Hint,
-    Reservation,
+    ReservationFields,
     TimeBound,
 )
 from slotcar.reservation.recurrence import MOST_OCCURRENCES
 
-_MODEL = Reservation.model_fields
+_MODEL = ReservationFields.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
 RATE_KEYS = ("forward", "reverse")
 WAYS_EXAMPLE = "forward=20 Mbit/s, reverse=1 Mbit/s"

@@ -24,7 +24,7 @@ from slotcar.book.reporting import Report
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
-from slotcar.store import database, group_queries, pages, queries, revisions
+from slotcar.store import database, group_queries, pages, queries, revisions, schema
 from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
 from slotcar.store.database import LEADER_KEY
@@ -68,6 +68,8 @@ class Ledger:
         self.sign_ins = SignInStore(engine)
         self.counts = CountStore(engine)
         self.connections = ConnectionStore(engine)
+        self.nsi_provided = ConnectionStore(engine, schema.nsi_provided)
+        self.nsi_requested = ConnectionStore(engine, schema.nsi_requested)
         self.measurements = Measurements(engine)
 
     def __enter__(self) -> Ledger:

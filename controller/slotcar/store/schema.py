@@ -198,17 +198,24 @@ web_sign_in = Table(
     Column("begun_at", DateTime(timezone=True), nullable=False),
 )
 
-connection = Table(
-    "connection",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("phase", Text, nullable=False),
-    Column("settled", Boolean, nullable=False),
-    Column("revision", Integer, nullable=False),
-    Column("ends", DateTime(timezone=True), nullable=False),
-    Column("document", JSONB, nullable=False),
-    Column("changed_at", DateTime(timezone=True), nullable=False),
-)
+
+def _connections(name: str) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("id", Text, primary_key=True),
+        Column("phase", Text, nullable=False),
+        Column("settled", Boolean, nullable=False),
+        Column("revision", Integer, nullable=False),
+        Column("ends", DateTime(timezone=True), nullable=False),
+        Column("document", JSONB, nullable=False),
+        Column("changed_at", DateTime(timezone=True), nullable=False),
+    )
+
+
+connection = _connections("connection")
+#: Those that were asked for by NSI, and those of which a neighbour was asked by NSI.
+nsi_provided, nsi_requested = _connections("nsi_provided"), _connections("nsi_requested")
 
 transfer_sample = Table(
     "transfer_sample",

@@ -26,9 +26,13 @@ def end(connection: Connection) -> Connection:
     return protocol.ended(connection, "not needed any more")
 
 
-def explored(row: Row, *, by_agent: bool = False) -> list[World]:
+def give_up(connection: Connection) -> Connection:
+    return protocol.given_up(connection, "not wanted any more")
+
+
+def explored(row: Row, *, by_agent: bool = False, waits: bool = False) -> list[World]:
     """Each state that can be reached; one that must not be, or from which no way leads on, fails with the way there."""
-    first = row.first_world(by_agent=by_agent)
+    first = row.first_world(by_agent=by_agent, waits=waits)
     came_from: CameFrom = {first: None}
     before: dict[World, list[World]] = defaultdict(list)
     waiting = deque([first])
@@ -91,6 +95,24 @@ def test_nothing_is_held_for_ever_and_none_has_in_force_what_others_gave_up(name
     names, rules, by_agent, outcomes = CASES[name]
     row = Row(names, rules)
     assert in_force(row, explored(row, by_agent=by_agent)) == outcomes
+
+
+#: What an NSI requester does to a chain that waits for its word.
+WAITING = {
+    "committed": (NAMES, Rules(client=AGENT), {0, 1}),
+    "given up": (NAMES, Rules(client=(give_up,)), {0}),
+    "changed and given up": (
+        NAMES[:2], Rules(crashes=False, client=(*AGENT, change, give_up)), {0, 1},
+    ),
+    "changed and committed": (NAMES[:2], Rules(crashes=False, client=(*AGENT, change, *AGENT)), {0, 1, 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_a_chain_that_waits_for_its_client_is_committed_or_given_up_everywhere(name: str) -> None:
+    names, rules, outcomes = WAITING[name]
+    row = Row(names, rules)
+    assert in_force(row, explored(row, waits=True)) == outcomes
 
 
 def test_what_can_be_held_everywhere_comes_into_force_everywhere() -> None:

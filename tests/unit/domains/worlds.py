@@ -71,9 +71,9 @@ class Row:
     _says: dict[int, int] = field(default_factory=dict)
     _arrivals: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
-    def first_world(self, *, by_agent: bool = False) -> World:
+    def first_world(self, *, by_agent: bool = False, waits: bool = False) -> World:
         next_name = self.names[1] if len(self.names) > 1 else None
-        first = protocol.begun("c", self.names[0], (None, next_name), "v1", ENDS, NOW, by_agent=by_agent)
+        first = protocol.begun("c", self.names[0], (None, next_name), "v1", ENDS, NOW, by_agent=by_agent, waits=waits)
         # Of an agent: it has asked each of them.
         others = [self._fresh(index, "v1", by_agent) if by_agent else None for index in range(1, len(self.names))]
         numbers = tuple(map(self.number, (first, *others)))
