@@ -16,7 +16,7 @@ from slotcar.domains.keeping import connection_of
 from slotcar.domains.model import ConnectionPhase
 from slotcar.domains.nsi.carrying import NsiPoster
 from slotcar.domains.nsi.documents import NsiIdentity
-from slotcar.domains.nsi.messages import Message
+from slotcar.domains.nsi.messages import NsiMessage
 from slotcar.domains.nsi.provider import NsiProvider
 from slotcar.domains.nsi.requester import NsiNeighbour
 from slotcar.network.elsewhere import neighbours_of
@@ -44,7 +44,7 @@ class NsiParts:
         """Their agents' identifiers."""
         return frozenset(each.side.nsa for each in self.neighbours.values())
 
-    def hear(self, message: Message) -> None:
+    def hear(self, message: NsiMessage) -> None:
         """A callback. One of nobody is passed over."""
         for neighbour in self.neighbours.values():
             try:

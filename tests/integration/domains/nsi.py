@@ -14,14 +14,14 @@ from slotcar.domains.nsi.messages import (
     Body,
     Criteria,
     Header,
-    Message,
+    NsiMessage,
+    NsiSummaries,
     PointToPoint,
     Query,
     Reserve,
     Schedule,
     Simple,
     SoapFault,
-    Summaries,
     Summary,
 )
 from slotcar.domains.nsi.names import PROVIDER_VERSION
@@ -55,7 +55,7 @@ class Telephone:
     """
 
     parts: dict[str, NsiParts] = field(default_factory=dict)
-    heard: list[Message] = field(default_factory=list)
+    heard: list[NsiMessage] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)
     envelopes: list[bytes] = field(default_factory=list)
     lose_callbacks: bool = False
@@ -78,7 +78,7 @@ class Telephone:
         parts.provider.spread(reply.after)
         return reply.content
 
-    def _valid(self, envelope: bytes) -> Message:
+    def _valid(self, envelope: bytes) -> NsiMessage:
         self.envelopes.append(envelope)
         return soap.read(envelope)
 
@@ -100,14 +100,14 @@ class Telephone:
         other = identity_of(neighbour)
         side = NsiSide(nsa=other.nsa, network=other.network, provider=other.provider, stps=stps)
         agreement, ledger = world.domains[name], world.ledgers[name]
-        asked = NsiNeighbour(
+        requester = NsiNeighbour(
             neighbour, name, side, identity_of(name), agreement.network, ledger.nsi_requested, self.post,
             lambda: world.now_at(name),
         )  # fmt: skip
-        agreement.foreign = {neighbour: asked}
+        agreement.foreign = {neighbour: requester}
         parts = self.parts.get(name) or self.add(world, name)
-        parts.neighbours = {neighbour: asked}
-        return asked
+        parts.neighbours = {neighbour: requester}
+        return requester
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class Requester:
             PROVIDER_VERSION,
         )  # fmt: skip
         caller = NsiCaller(self.owner, sees_all, lambda _url: True, lambda _right, _owner: None)
-        reply = self.telephone.parts[self.provider].provider.hear(soap.written(Message(header, body)), caller)
+        reply = self.telephone.parts[self.provider].provider.hear(soap.written(NsiMessage(header, body)), caller)
         answer = soap.read(reply.content)
         assert (reply.status == 500) == isinstance(answer.body, SoapFault)
         reply.after()
@@ -161,7 +161,7 @@ class Requester:
 
     def summary(self, connection: str) -> Summary:
         answer = self.send(Query("querySummarySync", (connection,)))
-        assert isinstance(answer, Summaries)
+        assert isinstance(answer, NsiSummaries)
         return answer.reservations[0]
 
     def tick(self, by: timedelta = timedelta(seconds=31)) -> None:

@@ -1,4 +1,4 @@
-"""NSI CS 2.1 between requesters and domains with real ledgers: states, callbacks, what is lost, and what peers leave out."""
+"""NSI CS 2.1 between requesters and domains with real ledgers: states, callbacks, what is lost, what peers leave out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from slotcar.domains.nsi.messages import (
     Failed,
     Notification,
     Notifications,
+    NsiSummaries,
     Query,
     Range,
     Reserve,
@@ -23,7 +24,6 @@ from slotcar.domains.nsi.messages import (
     Schedule,
     Simple,
     SoapFault,
-    Summaries,
 )
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 from slotcar.store.queries import EntryFilter
@@ -152,7 +152,7 @@ def test_callbacks_that_are_lost_are_told_again_by_queries(requester: Requester,
         "reserveConfirmed", "reserveCommitConfirmed", "provisionConfirmed",
     ]  # fmt: skip
     answer = requester.send(Query("querySummarySync", (connection,)))
-    assert isinstance(answer, Summaries)
+    assert isinstance(answer, NsiSummaries)
     assert answer.reservations[0].result_id == 3
     requester.telephone.deaf.clear()
     requester.tick()
@@ -183,9 +183,9 @@ def test_queries_are_answered_as_callbacks_too(requester: Requester) -> None:
         requester.telephone.heard.clear()
         assert isinstance(requester.send(Query(kind, (connection,))), Acknowledgment)
         assert requester.kinds() == [answer]
-        found = requester.telephone.heard[0].body
-        assert isinstance(found, Summaries)
-        assert found.reservations[0].criteria[0].children[0].provider == "urn:slotcar:domain:esnet"
+        listed = requester.telephone.heard[0].body
+        assert isinstance(listed, NsiSummaries)
+        assert listed.reservations[0].criteria[0].children[0].provider == "urn:slotcar:domain:esnet"
     for kind in ("queryNotification", "queryResult"):
         requester.telephone.heard.clear()
         requester.send(Range(kind, connection))
@@ -265,7 +265,7 @@ def test_what_cannot_be_asked_for_is_a_fault_and_leaves_nothing(
     answer = requester.send(Reserve(replace(criteria, **fields)))  # type: ignore[arg-type]
     assert isinstance(answer, SoapFault)
     assert words in answer.text
-    assert requester.send(Query("querySummarySync")) == Summaries("querySummarySyncConfirmed", ())
+    assert requester.send(Query("querySummarySync")) == NsiSummaries("querySummarySyncConfirmed", ())
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_another_owners_connection_is_as_good_as_absent(requester: Requester) ->
     assert isinstance(answer, SoapFault)
     assert answer.exception is not None
     assert answer.exception.error == "00203"
-    assert other.send(Query("querySummarySync")) == Summaries("querySummarySyncConfirmed", ())
+    assert other.send(Query("querySummarySync")) == NsiSummaries("querySummarySyncConfirmed", ())
 
 
 def test_a_controller_that_is_killed_before_it_began_does_so_when_it_is_back(
@@ -316,13 +316,13 @@ def test_a_controller_that_is_killed_before_it_began_does_so_when_it_is_back(
     requester.telephone.parts["anl"].provider.agreement = world.domains["anl"]
     criteria = Criteria(0, Schedule(START, END), requester.service(10))
     from slotcar.domains.nsi import soap
-    from slotcar.domains.nsi.messages import Header, Message
+    from slotcar.domains.nsi.messages import Header, NsiMessage
     from slotcar.domains.nsi.provider import NsiCaller, correlation
     from tests.integration.domains.nsi import identity_of
 
     header = Header(correlation(), "urn:ogf:network:test:nsa", identity_of("anl").nsa, "http://test")
     caller = NsiCaller("peer", False, lambda _url: True, lambda _right, _owner: None)
-    reply = requester.telephone.parts["anl"].provider.hear(soap.written(Message(header, Reserve(criteria))), caller)
+    reply = requester.telephone.parts["anl"].provider.hear(soap.written(NsiMessage(header, Reserve(criteria))), caller)
     assert reply.status == 200  # and it is gone before it does what it has acknowledged
     world.kill("anl")
     world.start("anl")
@@ -332,6 +332,7 @@ def test_a_controller_that_is_killed_before_it_began_does_so_when_it_is_back(
 
 
 # -- our own requester against our own provider --------------------------------------------------------------------
+
 
 @pytest.fixture
 def by_nsi(world: World) -> Telephone:

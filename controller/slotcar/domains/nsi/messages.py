@@ -166,7 +166,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Summaries:
+class NsiSummaries:
     """`kind`: of `ANSWERS_OF_QUERIES`."""
 
     kind: str
@@ -214,7 +214,7 @@ class Notifications:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class NsiResult:
     """What came of a request: `queryResult` tells it again."""
 
     number: int
@@ -226,7 +226,7 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Results:
     kind: str
-    items: tuple[Result, ...]
+    items: tuple[NsiResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ Body: TypeAlias = (
     | Failed
     | ErrorMessage
     | Query
-    | Summaries
+    | NsiSummaries
     | Range
     | Notification
     | Notifications
@@ -254,7 +254,7 @@ Body: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class NsiMessage:
     """`header`: None of a fault whose request had none that could be read."""
 
     header: Header | None

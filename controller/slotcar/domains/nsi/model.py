@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from slotcar.domains.nsi.messages import Criteria, Notification, Result, States, Summary
+from slotcar.domains.nsi.messages import Criteria, Notification, NsiResult, States, Summary
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 
 
@@ -31,7 +31,7 @@ class NsiConnection:
 
     Attributes:
         owner: as this domain's ledger calls it. requester: its agent. reply_to: where its callbacks go.
-        asked: the criteria that are, or were last, asked for. attempt: which of the domains' attempts that is; 0 of one
+        requested: the criteria that are, or were last, asked for. attempt: which of the domains' attempts that is; 0 of one
             that they do not know of yet.
         in_force: what was committed last; None before.
         reserving, provisioning, ending: the correlation of what is under way in each of the three state machines.
@@ -44,7 +44,7 @@ class NsiConnection:
     owner: str
     requester: str
     reply_to: str
-    asked: Criteria
+    requested: Criteria
     changed_at: datetime
     global_id: str = ""
     description: str = ""
@@ -60,7 +60,7 @@ class NsiConnection:
     active_version: int = 0
     last_number: int = 0
     notifications: tuple[Notification, ...] = ()
-    results: tuple[Result, ...] = ()
+    results: tuple[NsiResult, ...] = ()
     outbox: tuple[Callback, ...] = ()
     callbacks: int = 0
 
@@ -88,7 +88,7 @@ class NsiConnection:
             self.id,
             self.requester,
             self.states,
-            (replace(self.in_force or self.asked, version=(self.in_force or self.asked).version or 0),),
+            (replace(self.in_force or self.requested, version=(self.in_force or self.requested).version or 0),),
             self.global_id,
             self.description,
             max((each.number for each in self.notifications), default=None),

@@ -13,7 +13,7 @@ from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.domains.nsi.messages import Criteria, PointToPoint, Schedule
 from slotcar.domains.nsi.names import Fault
-from slotcar.domains.nsi.rules import Refused
+from slotcar.domains.nsi.rules import NsiRefused
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE
 from slotcar.network import Network
 from slotcar.reservation.model import Endpoint, Reservation
@@ -28,16 +28,16 @@ def host_of(stp: str, network: Network, network_id: str) -> str:
     """The end system of an STP of this domain's network.
 
     Raises:
-        Refused: it is of another network, has a label, or is none of its ports.
+        NsiRefused: it is of another network, has a label, or is none of its ports.
     """
     name, _, label = stp.partition("?")
     prefix, _, port = name.rpartition(":")
     if prefix != network_id:
-        raise Refused(Fault.UNKNOWN_STP, f"{_shown(stp)} is no STP of {network_id}")
+        raise NsiRefused(Fault.UNKNOWN_STP, f"{_shown(stp)} is no STP of {network_id}")
     if label:
-        raise Refused(Fault.UNKNOWN_STP, f"{_shown(stp)} has a label: ports of {network_id} have none")
+        raise NsiRefused(Fault.UNKNOWN_STP, f"{_shown(stp)} has a label: ports of {network_id} have none")
     if port not in network.hosts:
-        raise Refused(Fault.UNKNOWN_STP, f"{network_id} has no port {_shown(port)}")
+        raise NsiRefused(Fault.UNKNOWN_STP, f"{network_id} has no port {_shown(port)}")
     return port
 
 
@@ -52,14 +52,14 @@ def criteria_with_times(criteria: Criteria, before: Criteria | None, now: dateti
     clocks differ; an end that is left out is `open_end` later.
 
     Raises:
-        Refused: the start is past, the end is not after it, or there is no service.
+        NsiRefused: the start is past, the end is not after it, or there is no service.
     """
     schedule, service = criteria.schedule, criteria.service
     if before is not None:
         schedule = Schedule(schedule.start or before.schedule.start, schedule.end or before.schedule.end)
         service = service or before.service
     if service is None:
-        raise Refused(Fault.MISSING_PARAMETER, "the request has no p2ps")
+        raise NsiRefused(Fault.MISSING_PARAMETER, "the request has no p2ps")
     if criteria.capacity_mbps is not None:
         service = PointToPoint(
             criteria.capacity_mbps, service.source, service.destination, service.bidirectional, service.symmetric,
@@ -69,11 +69,11 @@ def criteria_with_times(criteria: Criteria, before: Criteria | None, now: dateti
     has_begun = before is not None and start == before.schedule.start
     if not has_begun and start < now:
         if now - start > LARGEST_CLOCK_DIFFERENCE:
-            raise Refused(Fault.PAYLOAD, f"the start, {start.isoformat()}, is past: it is {now.isoformat()} here")
+            raise NsiRefused(Fault.PAYLOAD, f"the start, {start.isoformat()}, is past: it is {now.isoformat()} here")
         start = now
     end = schedule.end or max(start, now) + open_end
     if end <= max(start, now):
-        raise Refused(Fault.PAYLOAD, f"the end, {end.isoformat()}, is not after the start, or past")
+        raise NsiRefused(Fault.PAYLOAD, f"the end, {end.isoformat()}, is not after the start, or past")
     kind = criteria.service_type or (before.service_type if before else "")
     return Criteria(criteria.version, Schedule(start, end), service, kind)
 
@@ -82,21 +82,24 @@ def reservation_of(criteria: Criteria, name: str, owner: str, network: Network, 
     """What this domain's ledger is asked for.
 
     Raises:
-        Refused: an STP, or a parameter, that it does not know.
+        NsiRefused: an STP, or a parameter, that it does not know.
     """
     service, schedule = criteria.service, criteria.schedule
     assert service is not None
     assert schedule.start is not None
     assert schedule.end is not None
-    said = dict(service.parameters)
-    if unknown := sorted(said.keys() - set(PARAMETERS)):
-        raise Refused(Fault.UNSUPPORTED_PARAMETER, f"there is no parameter {_shown(unknown[0])} here")
+    parameters = dict(service.parameters)
+    if unknown := sorted(parameters.keys() - set(PARAMETERS)):
+        raise NsiRefused(Fault.UNSUPPORTED_PARAMETER, f"there is no parameter {_shown(unknown[0])} here")
     if service.capacity_mbps <= 0:
-        raise Refused(Fault.PAYLOAD, f"a capacity of {service.capacity_mbps} Mbit/s is none")
+        raise NsiRefused(Fault.PAYLOAD, f"a capacity of {service.capacity_mbps} Mbit/s is none")
     try:
-        kind, protocol = Service(said.get(SERVICE, Service.IP_PREMIUM)), Protocol(said.get(PROTOCOL, Protocol.UDP))
+        kind, protocol = (
+            Service(parameters.get(SERVICE, Service.IP_PREMIUM)),
+            Protocol(parameters.get(PROTOCOL, Protocol.UDP)),
+        )
         source_port, destination_port = (
-            int(said[port]) if port in said else None for port in (SOURCE_PORT, DESTINATION_PORT)
+            int(parameters[port]) if port in parameters else None for port in (SOURCE_PORT, DESTINATION_PORT)
         )
         return Reservation.constant(
             name=name,
@@ -110,7 +113,7 @@ def reservation_of(criteria: Criteria, name: str, owner: str, network: Network, 
             rate_bps=service.capacity_mbps * MBPS,
         )
     except ValueError as error:
-        raise Refused(Fault.UNSUPPORTED_PARAMETER, f"{' '.join(str(error).split())[:300]}") from error
+        raise NsiRefused(Fault.UNSUPPORTED_PARAMETER, f"{' '.join(str(error).split())[:300]}") from error
 
 
 def capacity_mbps(rate_bps: int) -> int:

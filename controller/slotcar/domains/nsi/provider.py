@@ -29,8 +29,9 @@ from slotcar.domains.nsi.messages import (
     Body,
     Child,
     Header,
-    Message,
     Notifications,
+    NsiMessage,
+    NsiSummaries,
     Query,
     Range,
     Reserve,
@@ -38,13 +39,12 @@ from slotcar.domains.nsi.messages import (
     Simple,
     SoapFault,
     States,
-    Summaries,
     Summary,
     exception_of,
 )
 from slotcar.domains.nsi.model import Callback, NsiConnection, from_document, to_document
 from slotcar.domains.nsi.names import SERVICE_TYPE, Fault
-from slotcar.domains.nsi.rules import Refused, Seen
+from slotcar.domains.nsi.rules import NsiRefused, Seen
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 from slotcar.domains.protocol import NotNow
 from slotcar.network.path import NoPath
@@ -124,7 +124,7 @@ class NsiProvider:
             return self._heard(self._checked(header), message.body, caller)
         except soap.NotNsi as error:
             return self._fault(header, error.fault, str(error))
-        except Refused as error:
+        except NsiRefused as error:
             return self._fault(header, error.fault, str(error), error.connection)
         except UnknownConnection as error:
             return self._fault(header, Fault.NO_CONNECTION, str(error))
@@ -136,16 +136,16 @@ class NsiProvider:
     def _checked(self, header: Header | None) -> Header:
         """
         Raises:
-            Refused.
+            NsiRefused.
         """
         if header is None:
-            raise Refused(Fault.MISSING_PARAMETER, "the message has no nsiHeader")
+            raise NsiRefused(Fault.MISSING_PARAMETER, "the message has no nsiHeader")
         if "cs.v2." not in header.protocol_version:
             shown = shortened(printable(header.protocol_version), 100)
-            raise Refused(Fault.VERSION_NOT_SUPPORTED, f"the protocol version {shown} is not spoken here")
+            raise NsiRefused(Fault.VERSION_NOT_SUPPORTED, f"the protocol version {shown} is not spoken here")
         if header.provider != self.identity.nsa:
             shown = shortened(printable(header.provider), 200)
-            raise Refused(Fault.UNSUPPORTED_PARAMETER, f"this is {self.identity.nsa}, and not {shown}")
+            raise NsiRefused(Fault.UNSUPPORTED_PARAMETER, f"this is {self.identity.nsa}, and not {shown}")
         return header
 
     def _heard(self, header: Header, body: Body, caller: NsiCaller) -> Reply:
@@ -158,7 +158,7 @@ class NsiProvider:
                 return self._query(header, body, caller)
             case Range():
                 return self._range(header, body, caller)
-        raise Refused(Fault.NOT_IMPLEMENTED, f"{type(body).__name__} is nothing that a provider is asked")
+        raise NsiRefused(Fault.NOT_IMPLEMENTED, f"{type(body).__name__} is nothing that a provider is asked")
 
     def _reserve(self, header: Header, body: Reserve, caller: NsiCaller) -> Reply:
         now, reply_to = self.now(), self._reply_to(header, caller)
@@ -166,10 +166,12 @@ class NsiProvider:
         if body.connection:
             before = self._own(body.connection, caller)
             caller.require("change", before.owner)
-            criteria = points.criteria_with_times(body.criteria, before.in_force or before.asked, now, self.open_end)
+            criteria = points.criteria_with_times(
+                body.criteria, before.in_force or before.requested, now, self.open_end
+            )
             self._reservation(criteria, before.id, before.owner)
             self._step(before.id, lambda each: rules.changed(each, header, criteria, self.now()))
-            return self._said(header, Simple("reserveResponse", before.id), lambda: self.drive(before.id))
+            return self._reply(header, Simple("reserveResponse", before.id), lambda: self.drive(before.id))
         caller.require("create", caller.owner)
         new_id = f"{self.agreement.name}-{secrets.token_hex(8)}"
         criteria = points.criteria_with_times(body.criteria, None, now, self.open_end)
@@ -180,7 +182,7 @@ class NsiProvider:
             reserving=header.correlation_id,
         )  # fmt: skip
         self.store.add(_row(connection, 1, now))
-        return self._said(header, Simple("reserveResponse", new_id), lambda: self.drive(new_id))
+        return self._reply(header, Simple("reserveResponse", new_id), lambda: self.drive(new_id))
 
     def _reply_to(self, header: Header, caller: NsiCaller) -> str:
         """Where callbacks go; empty where there are to be none: all that they say is told by queries too."""
@@ -193,45 +195,47 @@ class NsiProvider:
         header = replace(header, reply_to=self._reply_to(header, caller))
 
         def step(each: NsiConnection) -> NsiConnection:
-            after = rules.asked(each, body.kind, header, self.now())
+            after = rules.stepped(each, body.kind, header, self.now())
             is_same = (each.provision, each.lifecycle) == (after.provision, after.lifecycle)
             return rules.repeated_result(after, body.kind, self.now(), self.identity.nsa) if is_same else after
 
         self._step(connection.id, step)
-        return self._said(header, Acknowledgment(), lambda: self.drive(connection.id))
+        return self._reply(header, Acknowledgment(), lambda: self.drive(connection.id))
 
     def _query(self, header: Header, query: Query, caller: NsiCaller) -> Reply:
-        found = [each for each in self._visible(caller) if _is_asked_for(each, query)]
+        visible = [each for each in self._visible(caller) if _is_asked_for(each, query)]
         recursive = query.kind == "queryRecursive"
-        listed = tuple(self._summary(each, recursive=recursive) for each in found[:MOST_ANSWERED])
-        last = max((each.changed_at for each in found), default=None)
-        return self._answer(header, caller, query.kind, Summaries(f"{query.kind}Confirmed", listed, last))
+        listed = tuple(self._summary(each, recursive=recursive) for each in visible[:MOST_ANSWERED])
+        last = max((each.changed_at for each in visible), default=None)
+        return self._answer(header, caller, query.kind, NsiSummaries(f"{query.kind}Confirmed", listed, last))
 
-    def _range(self, header: Header, asked: Range, caller: NsiCaller) -> Reply:
-        connection = self._own(asked.connection, caller)
-        kind = f"{asked.kind}Confirmed"
+    def _range(self, header: Header, numbers: Range, caller: NsiCaller) -> Reply:
+        connection = self._own(numbers.connection, caller)
+        kind = f"{numbers.kind}Confirmed"
 
         def within(number: int) -> bool:
-            return (asked.first is None or asked.first <= number) and (asked.last is None or number <= asked.last)
+            return (numbers.first is None or numbers.first <= number) and (
+                numbers.last is None or number <= numbers.last
+            )
 
         body: Notifications | Results
-        if asked.kind in messages.NOTIFICATION_QUERIES:
+        if numbers.kind in messages.NOTIFICATION_QUERIES:
             body = Notifications(kind, tuple(each for each in connection.notifications if within(each.number)))
         else:
             body = Results(kind, tuple(each for each in connection.results if within(each.number)))
-        return self._answer(header, caller, asked.kind, body)
+        return self._answer(header, caller, numbers.kind, body)
 
     def _answer(self, header: Header, caller: NsiCaller, kind: str, body: Body) -> Reply:
         """A query's answer: at once, or as a callback."""
         if kind.endswith("Sync"):
-            return self._said(header, body)
+            return self._reply(header, body)
         reply_to = self._reply_to(header, caller)
-        content = soap.written(Message(header.answering, body))
+        content = soap.written(NsiMessage(header.answering, body))
 
         def call_back() -> None:
             self._post(Callback(0, f"{kind}Confirmed", reply_to, content.decode(), self.now()))
 
-        return self._said(header, Acknowledgment(), call_back if reply_to else lambda: None)
+        return self._reply(header, Acknowledgment(), call_back if reply_to else lambda: None)
 
     # -- what is done --------------------------------------------------------------------------------------------
 
@@ -258,13 +262,13 @@ class NsiProvider:
             return failed
         connection = self.get(connection.id)
         self._act(connection)
-        seen, now = self._seen(connection), self.now()
+        observation, now = self._seen(connection), self.now()
         is_slow = (
             connection.lifecycle is LifecycleState.TERMINATING or connection.reservation is ReservationState.COMMITTING
         ) and now - connection.changed_at >= SLOW
 
         def step(each: NsiConnection) -> NsiConnection:
-            after = rules.observed(each, seen, now, self.identity.nsa)
+            after = rules.observed(each, observation, now, self.identity.nsa)
             return rules.delayed(after, now, self.identity.nsa) if is_slow and after == each else after
 
         return self._step(connection.id, step)
@@ -274,7 +278,7 @@ class NsiProvider:
         if connection.reservation is not ReservationState.CHECKING or connection.attempt:
             return None
         try:
-            reservation = self._reservation(connection.asked, connection.id, connection.owner)
+            reservation = self._reservation(connection.requested, connection.id, connection.owner)
             if connection.in_force is None:
                 attempt = self.agreement.reserve(
                     self._released(reservation, connection), connection.owner, connection_id=connection.id, waits=True,
@@ -377,8 +381,8 @@ class NsiProvider:
         return connection
 
     def _visible(self, caller: NsiCaller) -> Sequence[NsiConnection]:
-        found = [from_document(row.document) for row in self.store.latest(MOST_ANSWERED)]
-        return [each for each in found if caller.sees_all or each.owner == caller.owner]
+        visible = [from_document(row.document) for row in self.store.latest(MOST_ANSWERED)]
+        return [each for each in visible if caller.sees_all or each.owner == caller.owner]
 
     def _summary(self, connection: NsiConnection, *, recursive: bool) -> Summary:
         summary = connection.summary
@@ -419,14 +423,14 @@ class NsiProvider:
         with self._guard:
             return self._locks.setdefault(connection_id, threading.RLock())
 
-    def _said(self, header: Header, body: Body, after: Callable[[], None] = lambda: None) -> Reply:
+    def _reply(self, header: Header, body: Body, after: Callable[[], None] = lambda: None) -> Reply:
         answering = replace(header, reply_to="")
-        return Reply(200, soap.written(Message(answering, body)), after)
+        return Reply(200, soap.written(NsiMessage(answering, body)), after)
 
     def _fault(self, header: Header | None, fault: Fault, text: str, connection: str = "") -> Reply:
         exception = exception_of(self.identity.nsa, fault, text, connection)
         answering = replace(header, reply_to="") if header else None
-        return Reply(500, soap.written(Message(answering, SoapFault(text, exception))))
+        return Reply(500, soap.written(NsiMessage(answering, SoapFault(text, exception))))
 
 
 def correlation() -> str:
@@ -435,7 +439,7 @@ def correlation() -> str:
 
 
 def _row(connection: NsiConnection, revision: int, now: datetime) -> ConnectionRow:
-    ends = (connection.in_force or connection.asked).schedule.end
+    ends = (connection.in_force or connection.requested).schedule.end
     assert ends is not None
     state = connection.reservation.value
     return ConnectionRow(connection.id, state, connection.is_settled, revision, ends, to_document(connection), now)

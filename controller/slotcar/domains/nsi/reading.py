@@ -17,18 +17,18 @@ from slotcar.domains.nsi.messages import (
     Header,
     Notification,
     Notifications,
+    NsiResult,
+    NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
-    Result,
     Results,
     Schedule,
     ServiceException,
     Simple,
     SoapFault,
     States,
-    Summaries,
     Summary,
 )
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
@@ -94,9 +94,9 @@ def _range(kind: str, element: Element) -> Range:
     return Range(kind, _text(element, "connectionId"), *(int(text) if text else None for text in numbers))
 
 
-def _summaries(kind: str, element: Element) -> Summaries:
-    found = tuple(map(_summary, _children(element, "reservation")))
-    return Summaries(kind, found, _instant(_text(element, "lastModified")))
+def _summaries(kind: str, element: Element) -> NsiSummaries:
+    listed = tuple(map(_summary, _children(element, "reservation")))
+    return NsiSummaries(kind, listed, _instant(_text(element, "lastModified")))
 
 
 def _summary(element: Element) -> Summary:
@@ -141,19 +141,19 @@ def _results(kind: str, element: Element) -> Results:
     return Results(kind, tuple(map(_result, _children(element, "result"))))
 
 
-def _result(element: Element) -> Result:
+def _result(element: Element) -> NsiResult:
     at, body = _instant(_text(element, "timeStamp")), body_of(list(_all(element))[-1])
     assert at is not None
     assert isinstance(body, Reserve | Simple | Failed | ErrorMessage)
-    return Result(int(_text(element, "resultId")), _text(element, "correlationId"), at, body)
+    return NsiResult(int(_text(element, "resultId")), _text(element, "correlationId"), at, body)
 
 
 def _fault(_kind: str, element: Element) -> SoapFault:
     detail = _child(element, "detail")
-    found = [] if detail is None else [each for each in _all(detail) if _name(each) == "serviceException"]
+    listed = [] if detail is None else [each for each in _all(detail) if _name(each) == "serviceException"]
     exception = None
-    if found and _child(found[0], "nsaId") is not None and _child(found[0], "errorId") is not None:
-        exception = _exception(found[0])
+    if listed and _child(listed[0], "nsaId") is not None and _child(listed[0], "errorId") is not None:
+        exception = _exception(listed[0])
     return SoapFault(_text(element, "faultstring"), exception)
 
 
@@ -232,10 +232,10 @@ def _exception(element: Element) -> ServiceException:
 
 
 def _time(element: Element, name: str) -> datetime | None:
-    found = _child(element, name)
-    if found is None or found.get(_NIL, "").strip() in ("true", "1"):
+    listed = _child(element, name)
+    if listed is None or listed.get(_NIL, "").strip() in ("true", "1"):
         return None
-    return _instant((found.text or "").strip())
+    return _instant((listed.text or "").strip())
 
 
 def _instant(text: str) -> datetime | None:

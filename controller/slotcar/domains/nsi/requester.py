@@ -4,7 +4,7 @@ What the neighbour has is asked by query, each time, and what is to be said foll
 and why something failed. So nothing is lost with a callback, or with a crash between a request and its answer: the
 neighbour's connection is found by its global identifier, which is that of the connection here.
 
-Such a neighbour's hold ends by its clock. A commit that comes too late ends the connection in all domains (ADR 82).
+Such a neighbour's hold ends by its clock. A commit that comes too late ends the connection in all domains (ADR 83).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from slotcar.domains.nsi.messages import (
     ErrorMessage,
     Failed,
     Header,
-    Message,
     Notification,
+    NsiMessage,
+    NsiSummaries,
     PointToPoint,
     Query,
     Reserve,
@@ -40,7 +41,6 @@ from slotcar.domains.nsi.messages import (
     ServiceException,
     Simple,
     SoapFault,
-    Summaries,
     Summary,
 )
 from slotcar.domains.nsi.names import PROVIDER_VERSION, SERVICE_TYPE
@@ -102,14 +102,14 @@ class NsiNeighbour:
     def say(self, message: PeerMessage, connection: Connection) -> Sequence[PeerMessage]:
         """Does the next step towards what is asked for, and tells what the neighbour is known to have done."""
         kept = self._kept(connection.id)
-        found = self._found(connection.id, kept)
-        if found is not None and found.connection != kept.provider_id:
-            kept = self._keep(replace(kept, provider_id=found.connection), connection)
+        theirs = self._theirs(connection.id, kept)
+        if theirs is not None and theirs.connection != kept.provider_id:
+            kept = self._keep(replace(kept, provider_id=theirs.connection), connection)
         step = {Kind.RESERVE: self._reserve, Kind.COMMIT: self._commit, Kind.ABORT: self._abort}.get(
             message.kind, self._terminate
         )
         try:
-            answer = step(message, connection, kept, found)
+            answer = step(message, connection, kept, theirs)
         except NeighbourRefused as error:
             # A step that it does not take now, as in a state that has changed meanwhile, is looked at again.
             if message.kind is not Kind.RESERVE:
@@ -120,23 +120,23 @@ class NsiNeighbour:
     # -- the steps -----------------------------------------------------------------------------------------------
 
     def _reserve(
-        self, message: PeerMessage, connection: Connection, kept: Requested, found: Summary | None
+        self, message: PeerMessage, connection: Connection, kept: Requested, theirs: Summary | None
     ) -> PeerMessage | None:
         why = kept.reason(message.version)
-        if found is None or _is_over(found):
+        if theirs is None or _is_over(theirs):
             is_new = not kept.provider_id
             return (
                 self._ask_for(message, connection, kept, "")
                 if is_new else self._answer(message, Kind.REFUSED, why or "it was ended there")
             )  # fmt: skip
-        state = found.states.reservation
-        is_there = state is ReservationState.START and _version(found) >= _nsi_version(message.version)
+        state = theirs.states.reservation
+        is_there = state is ReservationState.START and _version(theirs) >= _nsi_version(message.version)
         if state is ReservationState.CHECKING:
             return self._answer(message, Kind.PENDING)
         if state is ReservationState.HELD or (is_there and not why):
-            return self._answer(message, Kind.CONFIRMED, content=f"nsi:{found.connection}")
+            return self._answer(message, Kind.CONFIRMED, content=f"nsi:{theirs.connection}")
         if state is ReservationState.START and message.version > 1 and not why:
-            return self._ask_for(message, connection, kept, found.connection)
+            return self._ask_for(message, connection, kept, theirs.connection)
         timed_out = state is ReservationState.TIMEOUT
         default = "its hold ran out" if timed_out else "it is refused there, with no reason given"
         return self._answer(message, Kind.REFUSED, why or default)
@@ -153,69 +153,69 @@ class NsiNeighbour:
         return self._answer(message, Kind.PENDING)
 
     def _commit(
-        self, message: PeerMessage, connection: Connection, kept: Requested, found: Summary | None
+        self, message: PeerMessage, connection: Connection, kept: Requested, theirs: Summary | None
     ) -> PeerMessage | None:
-        state = found.states.reservation if found else None
-        if found is None or _is_over(found) or state in (ReservationState.TIMEOUT, ReservationState.FAILED):
+        state = theirs.states.reservation if theirs else None
+        if theirs is None or _is_over(theirs) or state in (ReservationState.TIMEOUT, ReservationState.FAILED):
             return self._answer(message, Kind.TERMINATE, "it does not hold its segment any more")
         if state is ReservationState.HELD:
-            self._send(Simple("reserveCommit", found.connection), connection)
+            self._send(Simple("reserveCommit", theirs.connection), connection)
             return None
         if state is not ReservationState.START:
             return None
         if why := kept.reason(message.version):
             return self._answer(message, Kind.TERMINATE, why)
-        if _version(found) < _nsi_version(message.version):
+        if _version(theirs) < _nsi_version(message.version):
             return self._answer(message, Kind.TERMINATE, "it has an older version in force")
-        if found.states.provision is ProvisionState.RELEASED:
-            self._send(Simple("provision", found.connection), connection)
+        if theirs.states.provision is ProvisionState.RELEASED:
+            self._send(Simple("provision", theirs.connection), connection)
         return self._answer(message, Kind.COMMITTED)
 
     def _abort(
-        self, message: PeerMessage, connection: Connection, kept: Requested, found: Summary | None
+        self, message: PeerMessage, connection: Connection, kept: Requested, theirs: Summary | None
     ) -> PeerMessage | None:
         if message.version == 1:
-            return self._ended(message, connection, kept, found, Kind.ABORTED)
-        if found is None or _is_over(found):
+            return self._ended(message, connection, kept, theirs, Kind.ABORTED)
+        if theirs is None or _is_over(theirs):
             return self._answer(message, Kind.ABORTED)
-        if found.states.reservation is ReservationState.START:
+        if theirs.states.reservation is ReservationState.START:
             return self._answer(message, Kind.ABORTED)
-        if found.states.reservation in (
+        if theirs.states.reservation in (
             ReservationState.HELD, ReservationState.FAILED, ReservationState.TIMEOUT
         ):  # fmt: skip
-            self._send(Simple("reserveAbort", found.connection), connection)
+            self._send(Simple("reserveAbort", theirs.connection), connection)
         return None
 
     def _terminate(
-        self, message: PeerMessage, connection: Connection, kept: Requested, found: Summary | None
+        self, message: PeerMessage, connection: Connection, kept: Requested, theirs: Summary | None
     ) -> PeerMessage | None:
-        return self._ended(message, connection, kept, found, Kind.TERMINATED)
+        return self._ended(message, connection, kept, theirs, Kind.TERMINATED)
 
     def _ended(
-        self, message: PeerMessage, connection: Connection, kept: Requested, found: Summary | None, then: Kind
+        self, message: PeerMessage, connection: Connection, kept: Requested, theirs: Summary | None, then: Kind
     ) -> PeerMessage | None:
-        over = found is None or found.states.lifecycle is LifecycleState.TERMINATED
+        over = theirs is None or theirs.states.lifecycle is LifecycleState.TERMINATED
         if over:
             self._keep(replace(kept, ended=True), connection)
             return self._answer(message, then)
-        assert found is not None
-        if found.states.lifecycle is not LifecycleState.TERMINATING:
-            self._send(Simple("terminate", found.connection), connection)
+        assert theirs is not None
+        if theirs.states.lifecycle is not LifecycleState.TERMINATING:
+            self._send(Simple("terminate", theirs.connection), connection)
         return None
 
     # -- what it says by itself ----------------------------------------------------------------------------------
 
-    def hear(self, message: Message, agreement: Agreement) -> bool:
+    def hear(self, message: NsiMessage, agreement: Agreement) -> bool:
         """Takes a callback as a hint to ask; whether it answers something that was asked of this neighbour."""
         header, body = message.header, message.body
         if header is None:
             return False
-        asked = self._asked.get(header.correlation_id)
-        own_id = asked[0] if asked else self._own_id_of(getattr(body, "connection", ""))
+        remembered = self._asked.get(header.correlation_id)
+        own_id = remembered[0] if remembered else self._own_id_of(getattr(body, "connection", ""))
         if own_id is None:
             return False
-        if asked and isinstance(body, Failed | ErrorMessage):
-            self._note(own_id, asked[1], _words(body.exception), agreement)
+        if remembered and isinstance(body, Failed | ErrorMessage):
+            self._note(own_id, remembered[1], _words(body.exception), agreement)
         if isinstance(body, Notification) and body.kind == "errorEvent":
             self.look_after(agreement.get(own_id), agreement)
         agreement.ask_again(own_id)
@@ -225,10 +225,10 @@ class NsiNeighbour:
         """Asks whether the neighbour still has what is in force, and ends the connection everywhere where it has not."""
         if connection.phase is not ConnectionPhase.START or not connection.committed:
             return
-        found = self._found(connection.id, self._kept(connection.id))
-        if found is None or (
-            found.states.lifecycle is not LifecycleState.CREATED
-            and found.states.lifecycle is not LifecycleState.PASSED_END_TIME
+        theirs = self._theirs(connection.id, self._kept(connection.id))
+        if theirs is None or (
+            theirs.states.lifecycle is not LifecycleState.CREATED
+            and theirs.states.lifecycle is not LifecycleState.PASSED_END_TIME
         ):
             why = f"{self.name} has ended its segment"
             terminate = PeerMessage(
@@ -286,19 +286,19 @@ class NsiNeighbour:
         first, last = (self.side.stps[interface] for interface in interfaces)
         return first, last
 
-    def _found(self, own_id: str, kept: Requested) -> Summary | None:
+    def _theirs(self, own_id: str, kept: Requested) -> Summary | None:
         """What the neighbour has of it; one that was ended is as good as none."""
         of_provider = (kept.provider_id,) if kept.provider_id else ()
         query = Query("querySummarySync", of_provider, () if of_provider else (_global_id(own_id),))
         answer = self._post(query, None)
-        if not isinstance(answer, Summaries):
+        if not isinstance(answer, NsiSummaries):
             raise NeighbourRefused(f"{self.name} answers a query with something else")
-        found = [
+        theirs = [
             each for each in answer.reservations
             if each.connection == kept.provider_id or each.global_id == _global_id(own_id)
         ]  # fmt: skip
-        alive = [each for each in found if each.states.lifecycle is not LifecycleState.TERMINATED]
-        return next(iter(alive or found), None)
+        alive = [each for each in theirs if each.states.lifecycle is not LifecycleState.TERMINATED]
+        return next(iter(alive or theirs), None)
 
     def _send(self, body: Body, connection: Connection) -> Body:
         return self._post(body, connection)
@@ -319,7 +319,7 @@ class NsiNeighbour:
             PROVIDER_VERSION,
         )  # fmt: skip
         kind: Any = "reserve" if isinstance(body, Reserve) else getattr(body, "kind", "")
-        content = self.post(self.side.provider, kind, soap.written(Message(header, body)))
+        content = self.post(self.side.provider, kind, soap.written(NsiMessage(header, body)))
         answer = soap.read(content, soap.LARGEST_ANSWER_BYTES).body
         if isinstance(answer, SoapFault):
             why = _words(answer.exception) if answer.exception else shortened(printable(answer.text), LONGEST_TEXT)
@@ -327,14 +327,14 @@ class NsiNeighbour:
         return answer
 
     def _answer(self, message: PeerMessage, kind: Kind, why: str = "", content: str = "") -> PeerMessage:
-        said = f"{self.name}: {printable(' '.join(why.split()))}" if why else ""
+        reason = f"{self.name}: {printable(' '.join(why.split()))}" if why else ""
         return PeerMessage(
             kind,
             message.connection,
             message.version,
             self.name,
             message.sender,
-            shortened(said, LONGEST_TEXT),
+            shortened(reason, LONGEST_TEXT),
             content,
         )
 
@@ -361,10 +361,10 @@ class NsiNeighbour:
         return kept
 
 
-def acknowledged(message: Message) -> bytes:
+def acknowledged(message: NsiMessage) -> bytes:
     """What a callback is answered with, whatever it says."""
     header = replace(message.header, reply_to="") if message.header else None
-    return soap.written(Message(header, Acknowledgment()))
+    return soap.written(NsiMessage(header, Acknowledgment()))
 
 
 def _global_id(own_id: str) -> str:
@@ -376,12 +376,12 @@ def _nsi_version(version: int) -> int:
     return version - 1
 
 
-def _version(found: Summary) -> int:
-    return max((each.version or 0 for each in found.criteria), default=0)
+def _version(theirs: Summary) -> int:
+    return max((each.version or 0 for each in theirs.criteria), default=0)
 
 
-def _is_over(found: Summary) -> bool:
-    return found.states.lifecycle in (
+def _is_over(theirs: Summary) -> bool:
+    return theirs.states.lifecycle in (
         LifecycleState.TERMINATED, LifecycleState.TERMINATING, LifecycleState.FAILED
     )  # fmt: skip
 

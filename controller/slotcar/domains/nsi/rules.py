@@ -20,10 +20,10 @@ from slotcar.domains.nsi.messages import (
     ErrorMessage,
     Failed,
     Header,
-    Message,
     Notification,
+    NsiMessage,
+    NsiResult,
     Reserve,
-    Result,
     Simple,
     exception_of,
 )
@@ -39,7 +39,7 @@ FIRST_RETRY, LONGEST_RETRY, MOST_TRIES = timedelta(seconds=1), timedelta(seconds
 _OVER = (ConnectionPhase.TERMINATED, ConnectionPhase.FAILED, ConnectionPhase.ENDED)
 
 
-class Refused(SlotcarError):
+class NsiRefused(SlotcarError):
     """A request that is not done; `fault` is its number in NSI."""
 
     def __init__(self, fault: Fault, text: str, connection: str = "") -> None:
@@ -68,27 +68,27 @@ def changed(connection: NsiConnection, header: Header, criteria: Criteria, now: 
     """Another form of what is in force is asked for.
 
     Raises:
-        Refused: nothing is in force, or something is under way; or the version is no later one.
+        NsiRefused: nothing is in force, or something is under way; or the version is no later one.
     """
     if connection.lifecycle is not LifecycleState.CREATED or connection.in_force is None:
         raise _no_transition(connection, "reserve")
     before = connection.in_force.version or 0
     version = before + 1 if criteria.version is None else criteria.version
     if version <= before:
-        raise Refused(Fault.PAYLOAD, f"version {version} is not after {before}, which is in force", connection.id)
+        raise NsiRefused(Fault.PAYLOAD, f"version {version} is not after {before}, which is in force", connection.id)
     after = _moved(connection, Happening.RESERVE)
     return replace(
-        after, asked=replace(criteria, version=version), attempt=0,
+        after, requested=replace(criteria, version=version), attempt=0,
         reserving=header.correlation_id, reply_to=header.reply_to or connection.reply_to, changed_at=now,
     )  # fmt: skip
 
 
-def asked(connection: NsiConnection, kind: str, header: Header, now: datetime) -> NsiConnection:
+def stepped(connection: NsiConnection, kind: str, header: Header, now: datetime) -> NsiConnection:
     """The connection once its requester asks for one of `messages.ON_CONNECTION`. Asked again for what is under way, or
     what is so already, nothing changes but the correlation that is answered.
 
     Raises:
-        Refused: its states do not allow it.
+        NsiRefused: its states do not allow it.
     """
     happening = Happening(kind)
     after = connection
@@ -129,32 +129,32 @@ def _is_repeated(connection: NsiConnection, happening: Happening) -> bool:
     }.get(happening, False)
 
 
-def observed(connection: NsiConnection, seen: Seen, now: datetime, nsa: str) -> NsiConnection:
+def observed(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
     """The connection once it is known what the domains and the ledger have of it, with what its requester is told."""
-    after = _reservation_seen(connection, seen, now, nsa)
-    after = _lifecycle_seen(after, seen, now, nsa)
-    after = _provision_seen(after, seen, now, nsa)
-    return _data_plane_seen(after, seen, now, nsa)
+    after = _reservation_seen(connection, observation, now, nsa)
+    after = _lifecycle_seen(after, observation, now, nsa)
+    after = _provision_seen(after, observation, now, nsa)
+    return _data_plane_seen(after, observation, now, nsa)
 
 
-def _reservation_seen(connection: NsiConnection, seen: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _reservation_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
     if connection.attempt == 0 and connection.reservation is ReservationState.CHECKING:
         return connection  # the domains do not know of it yet
-    in_force = connection.attempt > 0 and seen.committed >= connection.attempt
-    given_up = not in_force and seen.phase not in (
+    in_force = connection.attempt > 0 and observation.committed >= connection.attempt
+    given_up = not in_force and observation.phase not in (
         ConnectionPhase.CHECKING, ConnectionPhase.HELD, ConnectionPhase.COMMITTING,
     )  # fmt: skip
     happening = {
-        ReservationState.CHECKING: (seen.phase is ConnectionPhase.HELD, Happening.CONFIRMED, Happening.FAILED),
+        ReservationState.CHECKING: (observation.phase is ConnectionPhase.HELD, Happening.CONFIRMED, Happening.FAILED),
         ReservationState.HELD: (False, Happening.CONFIRMED, Happening.TIMEOUT),
         ReservationState.COMMITTING: (in_force, Happening.COMMITTED, Happening.COMMIT_FAILED),
     }.get(connection.reservation)
     if connection.reservation is ReservationState.ABORTING:
-        settled = given_up and seen.phase is not ConnectionPhase.ABORTING
-        return _reserving(connection, Happening.ABORTED, seen.why, now, nsa) if settled else connection
+        settled = given_up and observation.phase is not ConnectionPhase.ABORTING
+        return _reserving(connection, Happening.ABORTED, observation.why, now, nsa) if settled else connection
     if happening is None or not (happening[0] or given_up):
         return connection
-    return _reserving(connection, happening[1] if happening[0] else happening[2], seen.why, now, nsa)
+    return _reserving(connection, happening[1] if happening[0] else happening[2], observation.why, now, nsa)
 
 
 def not_begun(connection: NsiConnection, fault: Fault, why: str, now: datetime, nsa: str) -> NsiConnection:
@@ -171,7 +171,7 @@ def _reserving(connection: NsiConnection, what: Happening, why: str, now: dateti
         return _notified(after, Notification("reserveTimeout", after.id, 0, now, timeout_s=seconds, nsa=nsa), now)
     body: Reserve | Failed | Simple
     if what is Happening.CONFIRMED:
-        body = Reserve(after.asked, after.id, after.global_id, after.description, confirmed=True)
+        body = Reserve(after.requested, after.id, after.global_id, after.description, confirmed=True)
     elif what in (Happening.FAILED, Happening.COMMIT_FAILED):
         fault = Fault.CAPACITY_UNAVAILABLE if what is Happening.FAILED else Fault.CONNECTION
         text = shortened(why or "the hold is over", LONGEST_TEXT)
@@ -179,31 +179,34 @@ def _reserving(connection: NsiConnection, what: Happening, why: str, now: dateti
     else:
         body = Simple(what.value, after.id)
     if what is Happening.COMMITTED:
-        after = replace(after, in_force=after.asked)
+        after = replace(after, in_force=after.requested)
     return _result(after, after.reserving, body, now, nsa)
 
 
-def _lifecycle_seen(connection: NsiConnection, seen: Seen, now: datetime, nsa: str) -> NsiConnection:
-    if connection.lifecycle is LifecycleState.TERMINATING and seen.phase in _OVER:
+def _lifecycle_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+    if connection.lifecycle is LifecycleState.TERMINATING and observation.phase in _OVER:
         after = _moved(connection, Happening.TERMINATED)
         return _result(after, after.ending, Simple("terminateConfirmed", after.id), now, nsa)
     if connection.lifecycle is not LifecycleState.CREATED:
         return connection
     ends = connection.in_force.schedule.end if connection.in_force else None
-    if seen.phase is ConnectionPhase.ENDED or (ends is not None and ends <= now):
+    if observation.phase is ConnectionPhase.ENDED or (ends is not None and ends <= now):
         return replace(_moved(connection, Happening.END_TIME), changed_at=now)
-    if connection.in_force is not None and seen.phase in (ConnectionPhase.TERMINATING, ConnectionPhase.TERMINATED):
+    if connection.in_force is not None and observation.phase in (
+        ConnectionPhase.TERMINATING,
+        ConnectionPhase.TERMINATED,
+    ):
         after = _moved(connection, Happening.FORCED_END)
-        text = shortened(seen.why or "it was ended", LONGEST_TEXT)
+        text = shortened(observation.why or "it was ended", LONGEST_TEXT)
         event = Notification("errorEvent", after.id, 0, now, event="forcedEnd", text=text, nsa=nsa)
         return _notified(after, event, now)
     return connection
 
 
-def _provision_seen(connection: NsiConnection, seen: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _provision_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
     done = {
-        ProvisionState.PROVISIONING: (seen.provisioned, Happening.PROVISIONED),
-        ProvisionState.RELEASING: (not seen.provisioned, Happening.RELEASED),
+        ProvisionState.PROVISIONING: (observation.provisioned, Happening.PROVISIONED),
+        ProvisionState.RELEASING: (not observation.provisioned, Happening.RELEASED),
     }.get(connection.provision)
     if done is None or not done[0]:
         return connection
@@ -211,23 +214,25 @@ def _provision_seen(connection: NsiConnection, seen: Seen, now: datetime, nsa: s
     return _result(after, after.provisioning, Simple(done[1].value, after.id), now, nsa)
 
 
-def _data_plane_seen(connection: NsiConnection, seen: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _data_plane_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
     version = (connection.in_force.version or 0) if connection.in_force else 0
-    if seen.active == connection.active and (not seen.active or version == connection.active_version):
+    if observation.active == connection.active and (not observation.active or version == connection.active_version):
         return connection
-    after = replace(connection, active=seen.active, active_version=version)
-    change = Notification("dataPlaneStateChange", after.id, 0, now, active=seen.active, version=version, nsa=nsa)
+    after = replace(connection, active=observation.active, active_version=version)
+    change = Notification(
+        "dataPlaneStateChange", after.id, 0, now, active=observation.active, version=version, nsa=nsa
+    )
     return _notified(after, change, now)
 
 
 def delayed(connection: NsiConnection, now: datetime, nsa: str) -> NsiConnection:
     """Tells that another domain has not answered for long; what was asked goes on."""
     correlation = connection.ending or connection.reserving
-    told = any(
+    is_noted = any(
         each.kind == "messageDeliveryTimeout" and each.correlation_id == correlation
         for each in connection.notifications
     )
-    if told or not correlation:
+    if is_noted or not correlation:
         return connection
     event = Notification("messageDeliveryTimeout", connection.id, 0, now, correlation_id=correlation, nsa=nsa)
     return _notified(connection, event, now)
@@ -261,7 +266,7 @@ def _result(
     nsa: str,
 ) -> NsiConnection:
     number = connection.last_number + 1
-    results = (*connection.results, Result(number, correlation, now, body))[-MOST_KEPT:]
+    results = (*connection.results, NsiResult(number, correlation, now, body))[-MOST_KEPT:]
     after = replace(connection, results=results, last_number=number, changed_at=now)
     return _sent(after, Header(correlation, connection.requester, nsa), body, now)
 
@@ -280,7 +285,7 @@ def _sent(connection: NsiConnection, header: Header, body: object, now: datetime
     if not connection.reply_to:
         return connection
     header = replace(header, reply_to="", protocol_version=REQUESTER_VERSION)
-    envelope = soap.written(Message(header, body)).decode()  # type: ignore[arg-type]
+    envelope = soap.written(NsiMessage(header, body)).decode()  # type: ignore[arg-type]
     number = connection.callbacks + 1
     kind = getattr(body, "kind", "") or ("reserveConfirmed" if isinstance(body, Reserve) else "error")
     callback = Callback(number, kind, connection.reply_to, envelope, now)
@@ -300,7 +305,7 @@ _MACHINES: Mapping[str, Mapping[tuple[object, Happening], object]] = {
 def _moved(connection: NsiConnection, happening: Happening) -> NsiConnection:
     """
     Raises:
-        Refused: no state machine has that transition.
+        NsiRefused: no state machine has that transition.
     """
     for name, table in _MACHINES.items():
         to = table.get((getattr(connection, name), happening))
@@ -309,6 +314,6 @@ def _moved(connection: NsiConnection, happening: Happening) -> NsiConnection:
     raise _no_transition(connection, happening.value)
 
 
-def _no_transition(connection: NsiConnection, kind: str) -> Refused:
+def _no_transition(connection: NsiConnection, kind: str) -> NsiRefused:
     now_is = f"{connection.reservation.value}, {connection.provision.value}, {connection.lifecycle.value}"
-    return Refused(Fault.INVALID_TRANSITION, f"{kind} is not possible in the states {now_is}", connection.id)
+    return NsiRefused(Fault.INVALID_TRANSITION, f"{kind} is not possible in the states {now_is}", connection.id)

@@ -10,7 +10,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from slotcar.base.problems import SlotcarError, printable, shortened
 from slotcar.domains.nsi import names
-from slotcar.domains.nsi.messages import Message
+from slotcar.domains.nsi.messages import NsiMessage
 from slotcar.domains.nsi.names import Fault
 from slotcar.domains.nsi.reading import Element, body_of, header_of
 from slotcar.domains.nsi.writing import body_element, header_element
@@ -30,7 +30,7 @@ class NotNsi(SlotcarError):
         self.fault = fault
 
 
-def read(content: bytes, largest_bytes: int = LARGEST_BYTES) -> Message:
+def read(content: bytes, largest_bytes: int = LARGEST_BYTES) -> NsiMessage:
     """The message in an envelope.
 
     Raises:
@@ -48,12 +48,12 @@ def read(content: bytes, largest_bytes: int = LARGEST_BYTES) -> Message:
         raise NotNsi("the message has no body")
     own = None if header is None else header.find(f"{{{names.HEADERS}}}nsiHeader")
     try:
-        return Message(None if own is None else header_of(own), body_of(content_of_body[0]))
+        return NsiMessage(None if own is None else header_of(own), body_of(content_of_body[0]))
     except (ValueError, KeyError, OverflowError) as error:
         raise NotNsi(f"the message says what has no meaning: {_plain(str(error))}") from error
 
 
-def written(message: Message) -> bytes:
+def written(message: NsiMessage) -> bytes:
     """The message in an envelope, valid by the schemas."""
     envelope = etree.Element(
         f"{{{names.SOAP}}}Envelope", nsmap={"soap": names.SOAP, "head": names.HEADERS, "type": names.TYPES}
@@ -112,7 +112,7 @@ def _require_known(envelope: Element) -> None:
 def schema_of_envelopes() -> etree.XMLSchema:
     """All of `schemas`, which import each other."""
     with as_file(files("slotcar.domains.nsi") / "schemas") as folder:
-        return etree.XMLSchema(etree.parse(folder / "soap.xsd"))
+        return etree.XMLSchema(etree.parse((folder / "soap").with_suffix(".xsd")))
 
 
 def _plain(text: str) -> str:

@@ -19,18 +19,18 @@ from slotcar.domains.nsi.messages import (
     Header,
     Notification,
     Notifications,
+    NsiResult,
+    NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
-    Result,
     Results,
     Schedule,
     ServiceException,
     Simple,
     SoapFault,
     States,
-    Summaries,
     Summary,
 )
 from slotcar.domains.nsi.reading import Element
@@ -75,7 +75,7 @@ def _query(body: Query) -> Element:
     )
 
 
-def _summaries(body: Summaries) -> Element:
+def _summaries(body: NsiSummaries) -> Element:
     recursive = body.kind == "queryRecursiveConfirmed"
     last = () if recursive else (("lastModified", _instant(body.last_modified)),)
     return _made(_TYPES + body.kind, *(_summary(each, recursive) for each in body.reservations), *last)
@@ -108,7 +108,8 @@ def _criteria(criteria: Criteria, *, recursive: bool = False) -> Element:
         "criteria",
         _schedule(criteria.schedule),
         ("serviceType", criteria.service_type),
-        *([_made("children", *children)] if children else []),
+        # A peer of today reads the list of an answer of `queryRecursive` also where it is empty.
+        *([_made("children", *children)] if children or recursive else []),
         *([_point_to_point(service)] if service else []),
         *([(f"{_P2P}capacity", str(criteria.capacity_mbps))] if criteria.capacity_mbps is not None else []),
         version=_number(criteria.version),
@@ -203,7 +204,7 @@ def _notification(body: Notification) -> Element:
     )
 
 
-def _result(result: Result) -> Element:
+def _result(result: NsiResult) -> Element:
     return _made(
         "result",
         ("resultId", str(result.number)),
@@ -266,7 +267,7 @@ _WRITERS: Mapping[type[Any], Callable[[Any], Element]] = {
     Failed: _failed,
     ErrorMessage: lambda body: _made(f"{_TYPES}error", _exception(body.exception, "serviceException")),
     Query: _query,
-    Summaries: _summaries,
+    NsiSummaries: _summaries,
     Range: _range,
     Notification: _notification,
     Notifications: lambda body: _made(_TYPES + body.kind, *map(_notification, body.items)),

@@ -16,21 +16,21 @@ from slotcar.domains.nsi.messages import (
     ErrorMessage,
     Failed,
     Header,
-    Message,
     Notification,
     Notifications,
+    NsiMessage,
+    NsiResult,
+    NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
-    Result,
     Results,
     Schedule,
     ServiceException,
     Simple,
     SoapFault,
     States,
-    Summaries,
     Summary,
 )
 from slotcar.domains.nsi.names import Fault
@@ -59,9 +59,9 @@ BODIES: tuple[Body, ...] = (
     ErrorMessage(EXCEPTION),
     *(Query(kind, ("c", "d"), (), NOW) for kind in sorted(messages.QUERIES)),
     Query("querySummary", (), ("urn:g",)),
-    Summaries("querySummarySyncConfirmed", (SUMMARY,), NOW),
-    Summaries("querySummaryConfirmed", ()),
-    Summaries("queryRecursiveConfirmed", (RECURSIVE,)),
+    NsiSummaries("querySummarySyncConfirmed", (SUMMARY,), NOW),
+    NsiSummaries("querySummaryConfirmed", ()),
+    NsiSummaries("queryRecursiveConfirmed", (RECURSIVE,)),
     *(Range(kind, "c", 1, 2) for kind in sorted(messages.NOTIFICATION_QUERIES | messages.RESULT_QUERIES)),
     CHANGE,
     TIMEOUT,
@@ -71,9 +71,9 @@ BODIES: tuple[Body, ...] = (
     Results(
         "queryResultConfirmed",
         (
-            Result(1, HEADER.correlation_id, NOW, Reserve(CRITERIA, "c", confirmed=True)),
-            Result(2, HEADER.correlation_id, NOW, Failed("reserveCommitFailed", "c", STATES, EXCEPTION)),
-            Result(3, HEADER.correlation_id, NOW, ErrorMessage(EXCEPTION)),
+            NsiResult(1, HEADER.correlation_id, NOW, Reserve(CRITERIA, "c", confirmed=True)),
+            NsiResult(2, HEADER.correlation_id, NOW, Failed("reserveCommitFailed", "c", STATES, EXCEPTION)),
+            NsiResult(3, HEADER.correlation_id, NOW, ErrorMessage(EXCEPTION)),
         ),
     ),
     SoapFault("no room", EXCEPTION),
@@ -83,7 +83,7 @@ BODIES: tuple[Body, ...] = (
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: f"{type(body).__name__}-{getattr(body, 'kind', '')}")
 def test_each_message_is_valid_and_is_read_back(body: Body) -> None:
-    assert soap.read(soap.written(Message(HEADER, body))) == Message(HEADER, body)
+    assert soap.read(soap.written(NsiMessage(HEADER, body))) == NsiMessage(HEADER, body)
 
 
 def test_each_kind_of_message_is_tried() -> None:
@@ -92,8 +92,8 @@ def test_each_kind_of_message_is_tried() -> None:
     assert kinds | messages.NOTIFICATION_QUERIES | messages.RESULT_QUERIES <= tried
 
 
-TEXT = soap.written(Message(HEADER, Simple("provision", "c"))).decode()
-RESERVE = soap.written(Message(HEADER, Reserve(CRITERIA))).decode()
+TEXT = soap.written(NsiMessage(HEADER, Simple("provision", "c"))).decode()
+RESERVE = soap.written(NsiMessage(HEADER, Reserve(CRITERIA))).decode()
 
 
 @pytest.mark.parametrize(
@@ -144,3 +144,10 @@ def test_small_differences_between_peers_mean_the_same() -> None:
     assert message.header.correlation_id == HEADER.correlation_id.replace("1", "a")
     assert isinstance(message.body, Reserve)
     assert message.body.criteria.schedule == Schedule(None, NOW.replace(hour=13))
+
+
+def test_a_recursive_answer_has_its_list_of_segments_also_where_it_is_empty() -> None:
+    """OpenNSA's requester reads it without looking whether it is there."""
+    summary = replace(SUMMARY, criteria=(CRITERIA,))
+    assert b"<children/>" in soap.written(NsiMessage(HEADER, NsiSummaries("queryRecursiveConfirmed", (summary,))))
+    assert b"<children" not in soap.written(NsiMessage(HEADER, NsiSummaries("querySummaryConfirmed", (summary,))))

@@ -1,4 +1,4 @@
-"""Connections that were asked for by NSI, and those of which a neighbour was asked by NSI (ADR 82)."""
+"""Connections that were asked for by NSI, and those of which a neighbour was asked by NSI (ADR 83)."""
 
 from __future__ import annotations
 
