@@ -15,11 +15,11 @@ from slotcar.domains.nsi.messages import (
     Criteria,
     Header,
     NsiMessage,
+    NsiSchedule,
     NsiSummaries,
     PointToPoint,
     Query,
     Reserve,
-    Schedule,
     Simple,
     SoapFault,
     Summary,
@@ -139,7 +139,7 @@ class Requester:
 
     def reserve(self, mbps: int = 10, **fields: object) -> str:
         """The connection's identifier."""
-        criteria = Criteria(0, Schedule(START, END), self.service(mbps))
+        criteria = Criteria(0, NsiSchedule(START, END), self.service(mbps))
         answer = self.send(Reserve(replace(criteria, **fields)))  # type: ignore[arg-type]
         assert isinstance(answer, Simple), answer
         return answer.connection

@@ -16,12 +16,12 @@ from slotcar.domains.nsi.messages import (
     Failed,
     Notification,
     Notifications,
+    NsiSchedule,
     NsiSummaries,
     Query,
     Range,
     Reserve,
     Results,
-    Schedule,
     Simple,
     SoapFault,
 )
@@ -97,12 +97,12 @@ def test_it_is_changed_by_version_and_a_change_that_is_given_up_leaves_what_was(
     connection = requester.reserve(10)
     requester.on(connection, "reserveCommit", "provision")
     later = END + timedelta(hours=1)
-    change = Criteria(1, Schedule(None, later), None, "", 20)
+    change = Criteria(1, NsiSchedule(None, later), None, "", 20)
     requester.telephone.heard.clear()
     requester.send(Reserve(change, connection))
     confirmed = requester.telephone.heard[0].body
     assert isinstance(confirmed, Reserve)
-    assert confirmed.criteria.schedule == Schedule(START, later)
+    assert confirmed.criteria.schedule == NsiSchedule(START, later)
     assert confirmed.criteria.service is not None
     assert confirmed.criteria.service.capacity_mbps == 20
     assert requester.summary(connection).criteria[0].version == 0
@@ -122,7 +122,7 @@ def test_a_change_that_is_refused_leaves_what_was(requester: Requester, world: W
     connection = requester.reserve(10)
     requester.on(connection, "reserveCommit")
     requester.telephone.heard.clear()
-    requester.send(Reserve(Criteria(1, Schedule(), None, "", 50), connection))
+    requester.send(Reserve(Criteria(1, NsiSchedule(), None, "", 50), connection))
     assert requester.kinds() == ["reserveFailed"]
     assert requester.on(connection, "reserveAbort") == ["reserveAbortConfirmed"]
     assert world.rates() == {name: [10_000_000] for name in NAMES}
@@ -235,33 +235,33 @@ def test_a_window_that_is_over_is_passed(requester: Requester) -> None:
 @pytest.mark.parametrize(
     ("schedule", "start", "end"),
     [
-        (Schedule(NOW - timedelta(milliseconds=9), END), NOW, END),
-        (Schedule(NOW - timedelta(seconds=29), END), NOW, END),
-        (Schedule(None, END), NOW, END),
-        (Schedule(START, None), START, START + timedelta(days=2)),
-        (Schedule(), NOW, NOW + timedelta(days=2)),
+        (NsiSchedule(NOW - timedelta(milliseconds=9), END), NOW, END),
+        (NsiSchedule(NOW - timedelta(seconds=29), END), NOW, END),
+        (NsiSchedule(None, END), NOW, END),
+        (NsiSchedule(START, None), START, START + timedelta(days=2)),
+        (NsiSchedule(), NOW, NOW + timedelta(days=2)),
     ],
 )
 def test_a_start_that_is_just_past_and_times_that_are_left_out(
-    requester: Requester, schedule: Schedule, start: object, end: object
+    requester: Requester, schedule: NsiSchedule, start: object, end: object
 ) -> None:
     connection = requester.reserve(schedule=schedule)
     assert requester.kinds() == ["reserveConfirmed"]
-    assert requester.summary(connection).criteria[0].schedule == Schedule(start, end)  # type: ignore[arg-type]
+    assert requester.summary(connection).criteria[0].schedule == NsiSchedule(start, end)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"schedule": Schedule(NOW - timedelta(seconds=31), END)}, "is past"),
-        ({"schedule": Schedule(END, START)}, "not after the start"),
+        ({"schedule": NsiSchedule(NOW - timedelta(seconds=31), END)}, "is past"),
+        ({"schedule": NsiSchedule(END, START)}, "not after the start"),
         ({"service": None}, "no p2ps"),
     ],
 )
 def test_what_cannot_be_asked_for_is_a_fault_and_leaves_nothing(
     requester: Requester, fields: dict[str, object], words: str
 ) -> None:
-    criteria = Criteria(0, Schedule(START, END), requester.service(10))
+    criteria = Criteria(0, NsiSchedule(START, END), requester.service(10))
     answer = requester.send(Reserve(replace(criteria, **fields)))  # type: ignore[arg-type]
     assert isinstance(answer, SoapFault)
     assert words in answer.text
@@ -282,7 +282,7 @@ def test_a_point_or_a_parameter_that_is_not_known_is_a_fault(
     requester: Requester, source: str, parameters: tuple[tuple[str, str], ...], words: str
 ) -> None:
     service = replace(requester.service(10), source=source, parameters=parameters)
-    answer = requester.send(Reserve(Criteria(0, Schedule(START, END), service)))
+    answer = requester.send(Reserve(Criteria(0, NsiSchedule(START, END), service)))
     assert isinstance(answer, SoapFault)
     assert words in answer.text
 
@@ -314,7 +314,7 @@ def test_a_controller_that_is_killed_before_it_began_does_so_when_it_is_back(
     requester: Requester, world: World
 ) -> None:
     requester.telephone.parts["anl"].provider.agreement = world.domains["anl"]
-    criteria = Criteria(0, Schedule(START, END), requester.service(10))
+    criteria = Criteria(0, NsiSchedule(START, END), requester.service(10))
     from slotcar.domains.nsi import soap
     from slotcar.domains.nsi.messages import Header, NsiMessage
     from slotcar.domains.nsi.provider import NsiCaller, correlation

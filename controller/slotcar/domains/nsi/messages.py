@@ -38,7 +38,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class NsiSchedule:
     """None: left out, or nil."""
 
     start: datetime | None = None
@@ -71,7 +71,7 @@ class Criteria:
     """`service`: None in a modification that leaves it as it is; `capacity_mbps`: what one says in its place."""
 
     version: int | None
-    schedule: Schedule
+    schedule: NsiSchedule
     service: PointToPoint | None = None
     service_type: str = ""
     capacity_mbps: int | None = None

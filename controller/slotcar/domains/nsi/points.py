@@ -11,7 +11,7 @@ from math import ceil
 
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
-from slotcar.domains.nsi.messages import Criteria, PointToPoint, Schedule
+from slotcar.domains.nsi.messages import Criteria, NsiSchedule, PointToPoint
 from slotcar.domains.nsi.names import Fault
 from slotcar.domains.nsi.rules import NsiRefused
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE
@@ -56,7 +56,7 @@ def criteria_with_times(criteria: Criteria, before: Criteria | None, now: dateti
     """
     schedule, service = criteria.schedule, criteria.service
     if before is not None:
-        schedule = Schedule(schedule.start or before.schedule.start, schedule.end or before.schedule.end)
+        schedule = NsiSchedule(schedule.start or before.schedule.start, schedule.end or before.schedule.end)
         service = service or before.service
     if service is None:
         raise NsiRefused(Fault.MISSING_PARAMETER, "the request has no p2ps")
@@ -75,7 +75,7 @@ def criteria_with_times(criteria: Criteria, before: Criteria | None, now: dateti
     if end <= max(start, now):
         raise NsiRefused(Fault.PAYLOAD, f"the end, {end.isoformat()}, is not after the start, or past")
     kind = criteria.service_type or (before.service_type if before else "")
-    return Criteria(criteria.version, Schedule(start, end), service, kind)
+    return Criteria(criteria.version, NsiSchedule(start, end), service, kind)
 
 
 def reservation_of(criteria: Criteria, name: str, owner: str, network: Network, network_id: str) -> Reservation:

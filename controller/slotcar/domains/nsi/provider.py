@@ -262,7 +262,7 @@ class NsiProvider:
             return failed
         connection = self.get(connection.id)
         self._act(connection)
-        observation, now = self._seen(connection), self.now()
+        observation, now = self._observation(connection), self.now()
         is_slow = (
             connection.lifecycle is LifecycleState.TERMINATING or connection.reservation is ReservationState.COMMITTING
         ) and now - connection.changed_at >= SLOW
@@ -312,7 +312,7 @@ class NsiProvider:
         if domains.committed and self.on_devices.released(domains) == wanted:
             self.on_devices.release(domains, released=not wanted, now=self.now())
 
-    def _seen(self, connection: NsiConnection) -> Seen:
+    def _observation(self, connection: NsiConnection) -> Seen:
         try:
             domains = self.agreement.get(connection.id)
         except UnknownConnection:

@@ -18,13 +18,13 @@ from slotcar.domains.nsi.messages import (
     Notification,
     Notifications,
     NsiResult,
+    NsiSchedule,
     NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
     Results,
-    Schedule,
     ServiceException,
     Simple,
     SoapFault,
@@ -183,7 +183,7 @@ def _criteria(element: Element) -> Criteria:
     listed = _child(element, "children")
     return Criteria(
         int(version) if version is not None else None,
-        Schedule() if schedule is None else Schedule(_time(schedule, "startTime"), _time(schedule, "endTime")),
+        NsiSchedule() if schedule is None else NsiSchedule(_time(schedule, "startTime"), _time(schedule, "endTime")),
         None if service is None else _point_to_point(service),
         _text(element, "serviceType"),
         None if capacity is None else int(capacity.text),

@@ -33,11 +33,11 @@ from slotcar.domains.nsi.messages import (
     Header,
     Notification,
     NsiMessage,
+    NsiSchedule,
     NsiSummaries,
     PointToPoint,
     Query,
     Reserve,
-    Schedule,
     ServiceException,
     Simple,
     SoapFault,
@@ -96,7 +96,7 @@ class NsiNeighbour:
     store: ConnectionStore
     post: Callable[[str, str, bytes], bytes]
     now: Callable[[], datetime]
-    _asked: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _correlations: dict[str, tuple[str, int]] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, message: PeerMessage, connection: Connection) -> Sequence[PeerMessage]:
@@ -210,7 +210,7 @@ class NsiNeighbour:
         header, body = message.header, message.body
         if header is None:
             return False
-        remembered = self._asked.get(header.correlation_id)
+        remembered = self._correlations.get(header.correlation_id)
         own_id = remembered[0] if remembered else self._own_id_of(getattr(body, "connection", ""))
         if own_id is None:
             return False
@@ -272,7 +272,7 @@ class NsiNeighbour:
         service = PointToPoint(
             capacity_mbps(max(slot.rates)), source, destination, bidirectional=all(slot.rates),
         )  # fmt: skip
-        return Criteria(_nsi_version(connection.version), Schedule(slot.start, slot.end), service, SERVICE_TYPE)
+        return Criteria(_nsi_version(connection.version), NsiSchedule(slot.start, slot.end), service, SERVICE_TYPE)
 
     def _ends(self, request: PeerRequest) -> tuple[str, str]:
         path = find_paths(request.local, self.network)[0]
@@ -311,9 +311,9 @@ class NsiNeighbour:
         correlation = uuid.uuid4().urn
         if connection is not None:
             with self._guard:
-                self._asked[correlation] = (connection.id, connection.version)
-                while len(self._asked) > MOST_REMEMBERED:
-                    del self._asked[next(iter(self._asked))]
+                self._correlations[correlation] = (connection.id, connection.version)
+                while len(self._correlations) > MOST_REMEMBERED:
+                    del self._correlations[next(iter(self._correlations))]
         header = Header(
             correlation, self.identity.nsa, self.side.nsa, self.identity.requester if connection else "",
             PROVIDER_VERSION,

@@ -20,13 +20,13 @@ from slotcar.domains.nsi.messages import (
     Notification,
     Notifications,
     NsiResult,
+    NsiSchedule,
     NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
     Results,
-    Schedule,
     ServiceException,
     Simple,
     SoapFault,
@@ -126,7 +126,7 @@ def _child(number: int, criteria: Criteria, recursive: bool) -> Element:
     return _made("child", *common, _states(child.states), _criteria(inner, recursive=True), order=str(number))
 
 
-def _schedule(schedule: Schedule) -> Element:
+def _schedule(schedule: NsiSchedule) -> Element:
     return _made("schedule", ("startTime", _instant(schedule.start)), ("endTime", _instant(schedule.end)))
 
 

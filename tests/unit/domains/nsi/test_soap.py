@@ -20,13 +20,13 @@ from slotcar.domains.nsi.messages import (
     Notifications,
     NsiMessage,
     NsiResult,
+    NsiSchedule,
     NsiSummaries,
     PointToPoint,
     Query,
     Range,
     Reserve,
     Results,
-    Schedule,
     ServiceException,
     Simple,
     SoapFault,
@@ -39,7 +39,7 @@ from slotcar.domains.nsi.states import LifecycleState, ProvisionState, Reservati
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 HEADER = Header("urn:uuid:" + "1" * 8 + "-2222-3333-4444-" + "5" * 12, "urn:r:nsa", "urn:p:nsa", "http://r/nsi")
 SERVICE = PointToPoint(10, "urn:p:topology:a", "urn:p:topology:b", True, True, (("service", "ip-premium"),))
-CRITERIA = Criteria(1, Schedule(NOW, NOW.replace(hour=13)), SERVICE, "any")
+CRITERIA = Criteria(1, NsiSchedule(NOW, NOW.replace(hour=13)), SERVICE, "any")
 STATES = States(ReservationState.HELD, ProvisionState.RELEASED, LifecycleState.CREATED, False, 0)
 EXCEPTION = ServiceException("urn:p:nsa", "00705", "no room", "c", (ServiceException("urn:q:nsa", "00600", "full"),))
 CHANGE = Notification("dataPlaneStateChange", "c", 3, NOW, active=True, version=1)
@@ -143,7 +143,7 @@ def test_small_differences_between_peers_mean_the_same() -> None:
     assert message.header is not None
     assert message.header.correlation_id == HEADER.correlation_id.replace("1", "a")
     assert isinstance(message.body, Reserve)
-    assert message.body.criteria.schedule == Schedule(None, NOW.replace(hour=13))
+    assert message.body.criteria.schedule == NsiSchedule(None, NOW.replace(hour=13))
 
 
 def test_a_recursive_answer_has_its_list_of_segments_also_where_it_is_empty() -> None:
