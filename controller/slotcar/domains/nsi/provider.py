@@ -44,7 +44,7 @@ from slotcar.domains.nsi.messages import (
 )
 from slotcar.domains.nsi.model import Callback, NsiConnection, from_document, to_document
 from slotcar.domains.nsi.names import SERVICE_TYPE, Fault
-from slotcar.domains.nsi.rules import NsiRefused, Seen
+from slotcar.domains.nsi.rules import NsiRefused, Observation
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 from slotcar.domains.protocol import NotNow
 from slotcar.network.path import NoPath
@@ -58,7 +58,7 @@ MOST_TRIES = 50
 #: Another domain that has not answered for so long is told of.
 SLOW = timedelta(minutes=2)
 MOST_ANSWERED = 10_000
-_UNKNOWN = Seen(ConnectionPhase.FAILED, 0, 0, "", provisioned=False, active=False)
+_UNKNOWN = Observation(ConnectionPhase.FAILED, 0, 0, "", provisioned=False, active=False)
 
 
 class SegmentsOnDevices(Protocol):
@@ -312,7 +312,7 @@ class NsiProvider:
         if domains.committed and self.on_devices.released(domains) == wanted:
             self.on_devices.release(domains, released=not wanted, now=self.now())
 
-    def _observation(self, connection: NsiConnection) -> Seen:
+    def _observation(self, connection: NsiConnection) -> Observation:
         try:
             domains = self.agreement.get(connection.id)
         except UnknownConnection:
@@ -322,7 +322,7 @@ class NsiProvider:
         )  # fmt: skip
         provisioned = in_force and not self.on_devices.released(domains)
         active = provisioned and self.on_devices.is_in_place(domains, self.now())
-        return Seen(domains.phase, domains.version, domains.committed, domains.why, provisioned, active)
+        return Observation(domains.phase, domains.version, domains.committed, domains.why, provisioned, active)
 
     def tick(self) -> None:
         """What time brings: windows that begin and end, callbacks that are tried again."""

@@ -314,8 +314,9 @@ class NsiNeighbour:
                 self._correlations[correlation] = (connection.id, connection.version)
                 while len(self._correlations) > MOST_REMEMBERED:
                     del self._correlations[next(iter(self._correlations))]
+        # Also with what is answered at once: OpenNSA refuses a query without it.
         header = Header(
-            correlation, self.identity.nsa, self.side.nsa, self.identity.requester if connection else "",
+            correlation, self.identity.nsa, self.side.nsa, self.identity.requester,
             PROVIDER_VERSION,
         )  # fmt: skip
         kind: Any = "reserve" if isinstance(body, Reserve) else getattr(body, "kind", "")

@@ -48,7 +48,7 @@ class NsiRefused(SlotcarError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observation:
     """What the domains and the ledger have of a connection.
 
     Attributes:
@@ -129,7 +129,7 @@ def _is_repeated(connection: NsiConnection, happening: Happening) -> bool:
     }.get(happening, False)
 
 
-def observed(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+def observed(connection: NsiConnection, observation: Observation, now: datetime, nsa: str) -> NsiConnection:
     """The connection once it is known what the domains and the ledger have of it, with what its requester is told."""
     after = _reservation_seen(connection, observation, now, nsa)
     after = _lifecycle_seen(after, observation, now, nsa)
@@ -137,7 +137,7 @@ def observed(connection: NsiConnection, observation: Seen, now: datetime, nsa: s
     return _data_plane_seen(after, observation, now, nsa)
 
 
-def _reservation_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _reservation_seen(connection: NsiConnection, observation: Observation, now: datetime, nsa: str) -> NsiConnection:
     if connection.attempt == 0 and connection.reservation is ReservationState.CHECKING:
         return connection  # the domains do not know of it yet
     in_force = connection.attempt > 0 and observation.committed >= connection.attempt
@@ -183,7 +183,7 @@ def _reserving(connection: NsiConnection, what: Happening, why: str, now: dateti
     return _result(after, after.reserving, body, now, nsa)
 
 
-def _lifecycle_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _lifecycle_seen(connection: NsiConnection, observation: Observation, now: datetime, nsa: str) -> NsiConnection:
     if connection.lifecycle is LifecycleState.TERMINATING and observation.phase in _OVER:
         after = _moved(connection, Happening.TERMINATED)
         return _result(after, after.ending, Simple("terminateConfirmed", after.id), now, nsa)
@@ -203,7 +203,7 @@ def _lifecycle_seen(connection: NsiConnection, observation: Seen, now: datetime,
     return connection
 
 
-def _provision_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _provision_seen(connection: NsiConnection, observation: Observation, now: datetime, nsa: str) -> NsiConnection:
     done = {
         ProvisionState.PROVISIONING: (observation.provisioned, Happening.PROVISIONED),
         ProvisionState.RELEASING: (not observation.provisioned, Happening.RELEASED),
@@ -214,7 +214,7 @@ def _provision_seen(connection: NsiConnection, observation: Seen, now: datetime,
     return _result(after, after.provisioning, Simple(done[1].value, after.id), now, nsa)
 
 
-def _data_plane_seen(connection: NsiConnection, observation: Seen, now: datetime, nsa: str) -> NsiConnection:
+def _data_plane_seen(connection: NsiConnection, observation: Observation, now: datetime, nsa: str) -> NsiConnection:
     version = (connection.in_force.version or 0) if connection.in_force else 0
     if observation.active == connection.active and (not observation.active or version == connection.active_version):
         return connection
