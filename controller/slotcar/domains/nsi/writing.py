@@ -39,7 +39,7 @@ _TYPES, _P2P = f"{{{names.TYPES}}}", f"{{{names.P2P}}}"
 
 
 def header_element(header: Header) -> Element:
-    return _made(
+    return _built(
         f"{{{names.HEADERS}}}nsiHeader",
         ("protocolVersion", header.protocol_version),
         ("correlationId", header.correlation_id),
@@ -54,11 +54,11 @@ def body_element(body: Body) -> Element:
 
 
 def _simple(body: Simple) -> Element:
-    return _made(_TYPES + body.kind, ("connectionId", body.connection))
+    return _built(_TYPES + body.kind, ("connectionId", body.connection))
 
 
 def _failed(body: Failed) -> Element:
-    return _made(
+    return _built(
         _TYPES + body.kind,
         ("connectionId", body.connection),
         _states(body.states),
@@ -67,7 +67,7 @@ def _failed(body: Failed) -> Element:
 
 
 def _query(body: Query) -> Element:
-    return _made(
+    return _built(
         _TYPES + body.kind,
         *(("connectionId", each) for each in body.connections),
         *(("globalReservationId", each) for each in body.global_ids),
@@ -78,12 +78,12 @@ def _query(body: Query) -> Element:
 def _summaries(body: NsiSummaries) -> Element:
     recursive = body.kind == "queryRecursiveConfirmed"
     last = () if recursive else (("lastModified", _instant(body.last_modified)),)
-    return _made(_TYPES + body.kind, *(_summary(each, recursive) for each in body.reservations), *last)
+    return _built(_TYPES + body.kind, *(_summary(each, recursive) for each in body.reservations), *last)
 
 
 def _range(body: Range) -> Element:
     what = "Notification" if "Notification" in body.kind else "Result"
-    return _made(
+    return _built(
         _TYPES + body.kind,
         ("connectionId", body.connection),
         (f"start{what}Id", _number(body.first)),
@@ -92,7 +92,7 @@ def _range(body: Range) -> Element:
 
 
 def _reserve(body: Reserve) -> Element:
-    return _made(
+    return _built(
         f"{_TYPES}{'reserveConfirmed' if body.confirmed else 'reserve'}",
         ("connectionId", body.connection),
         ("globalReservationId", body.global_id),
@@ -104,12 +104,12 @@ def _reserve(body: Reserve) -> Element:
 def _criteria(criteria: Criteria, *, recursive: bool = False) -> Element:
     service = criteria.service
     children = [_child(number, criteria, recursive) for number in range(len(criteria.children))]
-    return _made(
+    return _built(
         "criteria",
         _schedule(criteria.schedule),
         ("serviceType", criteria.service_type),
         # A peer of today reads the list of an answer of `queryRecursive` also where it is empty.
-        *([_made("children", *children)] if children or recursive else []),
+        *([_built("children", *children)] if children or recursive else []),
         *([_point_to_point(service)] if service else []),
         *([(f"{_P2P}capacity", str(criteria.capacity_mbps))] if criteria.capacity_mbps is not None else []),
         version=_number(criteria.version),
@@ -121,13 +121,13 @@ def _child(number: int, criteria: Criteria, recursive: bool) -> Element:
     common = (("connectionId", child.connection), ("providerNSA", child.provider))
     if not recursive or child.states is None:
         listed = [_point_to_point(service)] if service else []
-        return _made("child", *common, ("serviceType", criteria.service_type), *listed, order=str(number))
+        return _built("child", *common, ("serviceType", criteria.service_type), *listed, order=str(number))
     inner = Criteria(criteria.version, criteria.schedule, service, criteria.service_type)
-    return _made("child", *common, _states(child.states), _criteria(inner, recursive=True), order=str(number))
+    return _built("child", *common, _states(child.states), _criteria(inner, recursive=True), order=str(number))
 
 
 def _schedule(schedule: NsiSchedule) -> Element:
-    return _made("schedule", ("startTime", _instant(schedule.start)), ("endTime", _instant(schedule.end)))
+    return _built("schedule", ("startTime", _instant(schedule.start)), ("endTime", _instant(schedule.end)))
 
 
 def _point_to_point(service: PointToPoint) -> Element:
@@ -146,13 +146,13 @@ def _point_to_point(service: PointToPoint) -> Element:
 
 
 def _parameter(kind: str, value: str) -> Element:
-    element = _made("parameter", type=kind)
+    element = _built("parameter", type=kind)
     element.text = value
     return element
 
 
 def _states(states: States) -> Element:
-    return _made(
+    return _built(
         "connectionStates",
         ("reservationState", states.reservation.value),
         ("provisionState", states.provision.value),
@@ -162,14 +162,14 @@ def _states(states: States) -> Element:
 
 
 def _data_plane(*, active: bool, version: int, consistent: bool) -> Element:
-    return _made(
+    return _built(
         "dataPlaneStatus",
         ("active", _truth(active)), ("version", str(version)), ("versionConsistent", _truth(consistent)),
     )  # fmt: skip
 
 
 def _summary(summary: Summary, recursive: bool) -> Element:
-    return _made(
+    return _built(
         "reservation",
         ("connectionId", summary.connection),
         ("globalReservationId", summary.global_id),
@@ -195,7 +195,7 @@ def _notification(body: Notification) -> Element:
             own = [_data_plane(active=body.active, version=body.version, consistent=body.consistent)]
         case "messageDeliveryTimeout":
             own = [("correlationId", body.correlation_id)]
-    return _made(
+    return _built(
         _TYPES + body.kind,
         ("connectionId", body.connection),
         ("notificationId", str(body.number)),
@@ -205,7 +205,7 @@ def _notification(body: Notification) -> Element:
 
 
 def _result(result: NsiResult) -> Element:
-    return _made(
+    return _built(
         "result",
         ("resultId", str(result.number)),
         ("correlationId", result.correlation_id),
@@ -215,7 +215,7 @@ def _result(result: NsiResult) -> Element:
 
 
 def _exception(exception: ServiceException, name: str) -> Element:
-    return _made(
+    return _built(
         name,
         ("nsaId", exception.nsa),
         ("connectionId", exception.connection),
@@ -228,12 +228,12 @@ def _exception(exception: ServiceException, name: str) -> Element:
 def _fault(fault: SoapFault) -> Element:
     detail = []
     if fault.exception is not None:
-        detail = [_made("detail", _exception(fault.exception, f"{_TYPES}serviceException"))]
+        detail = [_built("detail", _exception(fault.exception, f"{_TYPES}serviceException"))]
     element = etree.Element(f"{{{names.SOAP}}}Fault", nsmap={"soap": names.SOAP})
     return _filled(element, (("faultcode", "soap:Server"), ("faultstring", fault.text), *detail))
 
 
-def _made(tag: str, /, *children: Any, **attributes: str) -> Element:
+def _built(tag: str, /, *children: Any, **attributes: str) -> Element:
     """An element of elements, and of names with their texts; what is empty is left out."""
     element = etree.Element(tag, {name: value for name, value in attributes.items() if value})
     return _filled(element, children)
@@ -261,16 +261,16 @@ def _truth(value: bool) -> str:
 
 
 _WRITERS: Mapping[type[Any], Callable[[Any], Element]] = {
-    Acknowledgment: lambda _body: _made(f"{_TYPES}acknowledgment"),
+    Acknowledgment: lambda _body: _built(f"{_TYPES}acknowledgment"),
     Simple: _simple,
     Reserve: _reserve,
     Failed: _failed,
-    ErrorMessage: lambda body: _made(f"{_TYPES}error", _exception(body.exception, "serviceException")),
+    ErrorMessage: lambda body: _built(f"{_TYPES}error", _exception(body.exception, "serviceException")),
     Query: _query,
     NsiSummaries: _summaries,
     Range: _range,
     Notification: _notification,
-    Notifications: lambda body: _made(_TYPES + body.kind, *map(_notification, body.items)),
-    Results: lambda body: _made(_TYPES + body.kind, *map(_result, body.items)),
+    Notifications: lambda body: _built(_TYPES + body.kind, *map(_notification, body.items)),
+    Results: lambda body: _built(_TYPES + body.kind, *map(_result, body.items)),
     SoapFault: _fault,
 }
