@@ -1,4 +1,4 @@
-"""NSI CS 2.1 over HTTP: the provider, the requester's callbacks, and the documents that say who this is (ADR 83)."""
+"""NSI CS 2.1 over HTTP: the provider, the requester's callbacks, and the documents that say who this is (ADR 85)."""
 
 from __future__ import annotations
 

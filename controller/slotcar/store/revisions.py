@@ -18,7 +18,7 @@ from slotcar.store.database import MIGRATION_LOCK, answering, reading
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: The newest of them: most who ask for the schema's state need to read no other.
-NEWEST_REVISION = "0021"
+NEWEST_REVISION = "0022"
 
 
 class SchemaState(StrEnum):

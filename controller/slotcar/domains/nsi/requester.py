@@ -4,7 +4,7 @@ What the neighbour has is asked by query, each time, and what is to be said foll
 and why something failed. So nothing is lost with a callback, or with a crash between a request and its answer: the
 neighbour's connection is found by its global identifier, which is that of the connection here.
 
-Such a neighbour's hold ends by its clock. A commit that comes too late ends the connection in all domains (ADR 83).
+Such a neighbour's hold ends by its clock. A commit that comes too late ends the connection in all domains (ADR 85).
 """
 
 from __future__ import annotations

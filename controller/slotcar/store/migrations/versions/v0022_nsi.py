@@ -1,11 +1,11 @@
-"""Connections that were asked for by NSI, and those of which a neighbour was asked by NSI (ADR 83)."""
+"""Connections that were asked for by NSI, and those of which a neighbour was asked by NSI (ADR 85)."""
 
 from __future__ import annotations
 
 from alembic import op
 
-revision = "0021"
-down_revision = "0020"
+revision = "0022"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 #: What the way back takes away.
