@@ -36,6 +36,7 @@ BESIDE_THE_LAB = {
     "test_chaos_faults": "own",
     "test_hosts_systemd": "own",
     "test_virtual_controller": "own",
+    "test_virtual_costs": "own",
     "test_virtual_programs": "own",
     "test_virtual_time": "own",
     "test_virtual_traffic": "own",
