@@ -7,11 +7,12 @@ PYTHON_BIN := .venv/bin/python
 # what stays together.
 SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down domains test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection image sbom site clean
+.PHONY: help demo demo-down domains domains-chaos test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection image sbom site clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
 	@echo "make domains  three controllers, one for each domain of the lab, agree on a flow over all of them"
+	@echo "make domains-chaos  an hour of virtual time in which controllers and messages of three domains fail, for SEEDS=3 seeds from SEED=1 on"
 	@echo "make test    set up, then run the tests: a case of everything"
 	@echo "make test-slow  the cases that make test leaves out: long ones, traffic in real time, and new random ones"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
@@ -36,6 +37,10 @@ demo: setup
 domains: setup
 	@$(PYTHON_BIN) -m slotcar_lab.domains
 
+# An hour of virtual time for each of SEEDS seeds, from SEED on.
+domains-chaos: setup-dev
+	@SLOTCAR_CHAOS_SEED=$(SEED) SLOTCAR_CHAOS_SEEDS=$(SEEDS) $(PYTHON_BIN) -m pytest -s -m slow tests/integration/domains/test_chaos.py
+
 demo-down: setup
 	@$(PYTHON_BIN) -m slotcar_lab.demo --down
 
@@ -57,6 +62,7 @@ test-lab: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/lab $(PYTEST_ARGS)
 
 SEED ?= 1
+SEEDS ?= 3
 MINUTES ?= 5
 chaos: setup
 	@$(PYTHON_BIN) -m slotcar_lab requirements --install

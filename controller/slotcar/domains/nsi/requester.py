@@ -146,6 +146,7 @@ class NsiNeighbour:
             criteria = self.criteria(connection)
         except SlotcarError as error:
             return self._answer(message, Kind.REFUSED, str(error))
+        kept = self._keep(kept, connection)
         body = Reserve(criteria, provider_id, _global_id(connection.id), "over domains, by Slotcar")
         answer = self._send(body, connection)
         if isinstance(answer, Simple) and answer.connection != kept.provider_id:
@@ -288,9 +289,10 @@ class NsiNeighbour:
 
     def _theirs(self, own_id: str, kept: Requested) -> Summary | None:
         """What the neighbour has of it; one that was ended is as good as none."""
-        of_provider = (kept.provider_id,) if kept.provider_id else ()
-        query = Query("querySummarySync", of_provider, () if of_provider else (_global_id(own_id),))
-        answer = self._post(query, None)
+        if self.store.find(f"{self.name}/{own_id}") is None:
+            return None  # it was never asked for
+        # OpenNSA has no answer to a query by global identifiers: what it has for this agent is looked through instead.
+        answer = self._post(Query("querySummarySync", (kept.provider_id,) if kept.provider_id else ()), None)
         if not isinstance(answer, NsiSummaries):
             raise NeighbourRefused(f"{self.name} answers a query with something else")
         theirs = [
