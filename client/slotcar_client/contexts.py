@@ -78,7 +78,7 @@ def _with_sign_in(place: Place, environment: Mapping[str, str]) -> Place:
     if place.token is not None and not place.name:
         return place
     keeper = TokenKeeper(place.api, environment)
-    return replace(place, signed_in=keeper) if keeper.read() is not None else place
+    return replace(place, signed_in=keeper) if keeper.is_there else place
 
 
 def folder_of(environment: Mapping[str, str] = os.environ) -> Path:

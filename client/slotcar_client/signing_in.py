@@ -173,6 +173,11 @@ class TokenKeeper:
         self.api = api
         self._file = self._folder / f"{hashlib.sha256(_origin(api).encode()).hexdigest()[:16]}.json"
 
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody has signed in; what is kept is read when it is needed."""
+        return self._file.exists()
+
     def keep(self, tokens: KeptTokens) -> None:
         """
         Raises:

@@ -276,7 +276,7 @@ def _controller(context: str | None) -> Any:
         place = chosen_place(context=context)
         if place is None:
             raise TransferError("--by needs a controller: set SLOTCAR_API and SLOTCAR_TOKEN, or say --context")
-        return Slotcar(place.api, place.token)
+        return Slotcar(place.api, place.bearer)
     except SlotcarError as error:
         raise TransferError(str(error)) from error
 
@@ -290,7 +290,7 @@ def _records(context: str | None, opened: contextlib.ExitStack) -> Any:
         place = chosen_place(context=context)
         if place is None:
             return None
-        return opened.enter_context(Slotcar(place.api, place.token, retries=Retries(attempts=1), timeout_s=RECORD_S))
+        return opened.enter_context(Slotcar(place.api, place.bearer, retries=Retries(attempts=1), timeout_s=RECORD_S))
     except SlotcarError as error:
         raise TransferError(str(error)) from error
 

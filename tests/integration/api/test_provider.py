@@ -190,10 +190,13 @@ def test_login_whoami_and_logout(home: Provider, cli: Cli, monkeypatch: pytest.M
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     who = cli("whoami", "--format", "json").data
     assert (who["name"], who["role"], who["proof"]) == ("eve@home", "operator", f"subject eve of {home.url}")
-    assert cli("list").code == 0
+    assert cli("limits").code == 0
     file.chmod(0o644)
     assert "can be read by others" in cli("whoami").err
+    file.write_text("{")
     file.chmod(0o600)
+    assert "say slotcar login again" in cli("whoami").err
+    assert cli("login").code == 0, "what cannot be read is in nobody's way"
     assert json.loads(file.read_text())["issuer_name"] == "home"
     assert "Signed out" in cli("logout").out
     assert cli("whoami").code != 0

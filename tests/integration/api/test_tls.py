@@ -5,14 +5,12 @@ from __future__ import annotations
 import ipaddress
 import json
 import ssl
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from slotcar.api.tls import tls_of
@@ -22,6 +20,7 @@ from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
 from slotcar_client import Slotcar
 from tests.integration.api.conftest import GARNET, Serve, at, created
+from tests.support.authority import Authority
 from tests.support.issuers import inventory_with
 from tests.support.patience import PATIENCE_S
 
@@ -31,41 +30,6 @@ KNOWN = [
     {"subject": "CN=eye,O=Example", "name": "eye", "role": "auditor"},
 ]
 NOW = datetime.now(UTC)
-
-
-class Authority:
-    """Signs certificates of one name."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        self._folder = folder
-        self.file = folder / f"{name}.pem"
-        constraints = x509.BasicConstraints(ca=True, path_length=None)
-        signed = self._builder(self._name, self._key.public_key()).add_extension(constraints, critical=True)
-        self.file.write_bytes(signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-
-    def issue(self, subject: dict[x509.ObjectIdentifier, str], *names: x509.GeneralName, over: bool = False) -> Path:
-        """A certificate with its key, in one file."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        attributes = [x509.NameAttribute(kind, value) for kind, value in subject.items()]
-        builder = self._builder(x509.Name(attributes), key.public_key(), over)
-        if names:
-            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        encoding = serialization.Encoding.PEM
-        private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        file = self._folder / f"{x509.random_serial_number()}.pem"
-        file.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(encoding) + private)
-        return file
-
-    def _builder(
-        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, over: bool = False
-    ) -> x509.CertificateBuilder:
-        builder = x509.CertificateBuilder().subject_name(subject).issuer_name(self._name).public_key(key)
-        end = NOW - timedelta(hours=1) if over else NOW + timedelta(days=1)
-        return builder.serial_number(x509.random_serial_number()).not_valid_before(
-            NOW - timedelta(days=1)
-        ).not_valid_after(end)  # fmt: skip
 
 
 @pytest.fixture
