@@ -37,6 +37,8 @@ def create_app(context: Context) -> FastAPI:
     """The application."""
     app = app_with_routes()
     app.state.context = context
+    if context.nsi is not None:
+        app.include_router(nsi.router)
     settings = context.broker.settings
     app.add_middleware(LimitBody, max_body_bytes=settings.max_body_bytes)
     app.add_middleware(CheckOrigin, hosts=(settings.listen_host, *settings.hosts))
@@ -71,7 +73,6 @@ def app_with_routes() -> FastAPI:
     )
     for part in PARTS:
         app.include_router(router_of(part) if isinstance(part, str) else part)
-    app.include_router(nsi.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_api_route("/docs", _docs, include_in_schema=False)
     problems.install(app)

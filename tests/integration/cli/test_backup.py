@@ -129,10 +129,11 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
             [STRANGE, [STRANGE]],
         )
         raw.execute("INSERT INTO counter_reading VALUES ('anl-edge', now(), now(), 'x', '[]')")
-        raw.execute(
-            "INSERT INTO connection VALUES ('c-1', 'committed', true, 1, now(), %s, now())",
-            [json.dumps({"x": STRANGE})],
-        )
+        for table in ("connection", "nsi_provided", "nsi_requested"):
+            raw.execute(
+                f"INSERT INTO {table} VALUES ('c-1', 'committed', true, 1, now(), %s, now())",
+                [json.dumps({"x": STRANGE})],
+            )
         for table, column in (("transfer_sample", "volume_bytes, started_at, ended_at"), ("probe_sample", "at")):
             values = ", ".join(["'x'"] * 5 + ["1"] * column.startswith("volume") + ["now()"] * column.count("at"))
             names = "source, destination, source_domain, destination_domain, tool"
@@ -284,7 +285,8 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses connections over several domains; what transfers took, and what probes measured;"
+        "This loses connections by NSI; sessions of people whom an issuer named;"
+        " connections over several domains; what transfers took, and what probes measured;"
         " what devices counted of reservations and links; which reservations are one group;"
         " sessions of browsers; ",
         "--yes",
@@ -292,7 +294,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses connections over several",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses connections by NSI; sessions",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0
