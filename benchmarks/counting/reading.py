@@ -50,7 +50,10 @@ def measured(folder: Path, fleet: Fleet, url: str, say: Say) -> Iterator[Figure]
         entries = [_admitted(ledger, number, network) for number in range(1, fleet.size + 1)]
         now = datetime.now(UTC)
         wanted = wanted_for(network)(active_at(entries, now), now).wanted
-        pusher.push({name: wanted[name] for name in names}, pusher.read(names).by_device, now)
+        first = pusher.read(names)
+        if first.failures:
+            raise SystemExit(f"{len(first.failures)} were not read, such as {next(iter(first.failures.items()))}")
+        pusher.push({name: wanted[name] for name in names}, first.by_device, now)
         fleet.count_each(1_000)
         pusher.read(names)
         taken_s, cpu_s = [], []
