@@ -51,7 +51,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 # A venv made for the tests serves the product too, so `dev` satisfies `runtime`.
-stamp() { echo ".venv/.slotcar-$1-$(sha256sum requirements/*.txt pyproject.toml client/pyproject.toml mover/pyproject.toml lab/pyproject.toml | sha256sum | cut -c1-16)"; }
+stamp() { echo ".venv/.slotcar-$1-$(sha256sum requirements/*.txt tools/install_*.py pyproject.toml client/pyproject.toml mover/pyproject.toml lab/pyproject.toml | sha256sum | cut -c1-16)"; }
 [ -e "$(stamp "$set_of_packages")" ] && exit 0
 [ "$set_of_packages" = runtime ] && [ -e "$(stamp dev)" ] && exit 0
 
