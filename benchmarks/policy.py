@@ -6,12 +6,24 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from cedarpy import is_authorized
 
-from benchmarks.common import Figure, Pace, Say, pace
+from benchmarks.admission.durable import AMPLE_BPS, admission_of, admit
+from benchmarks.admission.filling import fill_ledger
+from benchmarks.admission.workload import RESOURCES, workload
+from benchmarks.common import Figure, Pace, Say, count, pace, postgres
 from slotcar.base.timebase import Window
+from slotcar.book import operations
+from slotcar.book.model import AdmissionRequest, Terms
+from slotcar.book.permitting import check_permitted
+from slotcar.book.rules.policy import Policy
+from slotcar.book.rules.reserving import ReservingRules
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.policies import Policies
@@ -19,10 +31,18 @@ from slotcar.policy.reading import schema
 from slotcar.policy.reserving import Total, WantedReservation, largest_bps, question_of
 from slotcar.policy.site import Community, Site
 from slotcar.policy.statements import Source
+from slotcar.store import Ledger, open_ledger
 
 PEER = "cedarpy from texts"
 SIZES = (10, 100, 1_000)
 TIMES, QUICK_TIMES, PEER_TIMES = 5_000, 500, 100
+#: Reservations that are live beside an admission; admissions, the first of which find nothing prepared.
+LIVE, ADMISSIONS, QUICK_ADMISSIONS, WARM_UP = 1_000, 2_000, 200, 20
+#: Asks for totals, and lets everybody pass.
+OWNERS = """
+@id("owners-within-their-totals")
+permit (principal, action == Action::"reserve", resource) when { context.totals.owner.peak_bps >= 0 };
+"""
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 #: One policy for each of many links: none of them is crossed, as most of a site's concern others.
 POLICY = """
@@ -78,6 +98,46 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     caller = site.caller("cms-transfer", Role.REQUESTER, "cms")
     kept = _timed(lambda: verdict_on(caller, "cancel", "cms"), times)
     yield Figure("a right that is kept, p99", kept.p99_us, "us", lower_is_better=True)
+    yield from _in_admissions(QUICK_ADMISSIONS if quick else ADMISSIONS, say)
+
+
+def _in_admissions(times: int, say: Say) -> Iterator[Figure]:
+    """What policies take of durable admissions, one after another, under the ledger's lock, with exact totals."""
+    work = workload(LIVE, times)
+    requests = [admission_of(request, number) for number, request in enumerate(work.requests)]
+    for size in SIZES[:2]:
+        say(f"{times} admissions with {size} policies")
+        text = "".join(POLICY.format(number=number) for number in range(size - 1)) + OWNERS
+        site = Site(Policies([Source("reserving.cedar", text)]))
+        caller = site.caller("bench", Role.REQUESTER, "bench")
+        terms = Terms(dict.fromkeys(RESOURCES, AMPLE_BPS), {}, Policy(reserving=ReservingRules(site)))
+        with postgres() as url, open_ledger(url, Path("unused: the URL names a server"), migrate=True) as ledger:
+            fill_ledger(url, work.live, requests[0])
+            ledger.set_terms(terms)
+            admitted, decided = _timed_admissions(ledger, [replace(one, caller=caller) for one in requests])
+        what = f"a decision inside admission, {size} policies, {count(LIVE)} live"
+        yield Figure(f"{what}, p50", decided.p50_us, "us", lower_is_better=True)
+        yield Figure(f"{what}, p99", decided.p99_us, "us", lower_is_better=True)
+        share = 100 * admitted.per_second / decided.per_second
+        yield Figure(f"policies' share of an admission, {size} policies", share, "%", lower_is_better=True)
+
+
+def _timed_admissions(ledger: Ledger, requests: list[AdmissionRequest]) -> tuple[Pace, Pace]:
+    """How fast they were, and what of each was the policies'."""
+    inside: list[float] = []
+
+    def timed(*arguments: Any) -> None:
+        begun = time.perf_counter()
+        check_permitted(*arguments)
+        inside.append(time.perf_counter() - begun)
+
+    whole = []
+    with patch.object(operations, "check_permitted", timed):
+        for request in requests:
+            begun = time.perf_counter()
+            admit(ledger, request)
+            whole.append(time.perf_counter() - begun)
+    return pace(whole[WARM_UP:]), pace(inside[WARM_UP:])
 
 
 def _peer(site: Site, caller: Caller, asked_for: WantedReservation) -> Callable[[], object]:

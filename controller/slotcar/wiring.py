@@ -4,6 +4,7 @@ routers and rolls them back."""
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from slotcar.base.registry import facts_of
 from slotcar.base.settings import OwnerQuota, Settings
@@ -16,6 +17,7 @@ from slotcar.book.rules.reserving import ReservingRules
 from slotcar.book.shares import BackgroundShares
 from slotcar.measuring.counters.metering import Meter
 from slotcar.network.model import Network
+from slotcar.policy.questions import named
 from slotcar.policy.site import site_of
 from slotcar.recovery.held_routers import HeldRouters
 from slotcar.rollout.adoption import Adoption
@@ -97,9 +99,22 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
         endpoints=endpoint_owners(network, site.policies),
-        reserving=ReservingRules(site, {name: device.domain for name, device in network.devices.items()}),
+        reserving=ReservingRules(
+            site, {name: device.domain for name, device in network.devices.items()}, _agreements(network)
+        ),
         least_rate_bps=max((facts_of(one.platform).police_floor_bps for one in network.devices.values()), default=0),
     )
+
+
+def _agreements(network: Network) -> dict[str, dict[str, Any]]:
+    """What each domain may ask for, as policies are told."""
+    return {
+        name: {
+            **({} if domain.at_most_bps is None else {"at_most_bps": domain.at_most_bps}),
+            **({"services": [named("Service", one.value) for one in domain.services]} if domain.services else {}),
+        }
+        for name, domain in network.domains.items()
+    }
 
 
 def _quota(own: OwnerQuota, usual: OwnerQuota) -> Quota:

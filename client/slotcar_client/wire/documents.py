@@ -605,6 +605,75 @@ class ReservationUsage(TypedDict):
     flows: list[CountedFlow]
 
 
+class PolicyTotal(TypedDict):
+    """What live reservations have together, the one that is asked about included."""
+
+    of: Annotated[str, "whose: `owner`, or its `community` or `domain`"]
+    reservations: int
+    peak_bps: int
+    volume_bits: int
+
+
+class DecidingPolicy(TypedDict):
+    name: str
+    effect: Literal["permit", "forbid"]
+    file: str
+    line: int
+    says: Annotated[str, "its annotation, as it is written; empty where it has none"]
+
+
+class NearPermit(TypedDict):
+    name: str
+    failed: Annotated[list[str], "the conditions that do not hold, as Cedar writes them"]
+
+
+class PolicyAnswer(TypedDict):
+    action: str
+    permitted: bool
+    policies: list[DecidingPolicy]
+    nearest: list[NearPermit]
+    sentence: str
+
+
+class PolicyDecision(TypedDict):
+    at: Time
+    permitted: bool
+    answers: list[PolicyAnswer]
+    totals: list[PolicyTotal]
+    largest_bps: Annotated[int | None, "the largest rate that is permitted in its place"]
+
+
+class PolicyWhy(TypedDict):
+    handle: str
+    owner: str
+    name: str
+    actor: str
+    event: Annotated[int, "of the request, in the log"]
+    is_change: bool
+    permitted: Annotated[bool, "what came of it"]
+    recorded: Annotated[list[str], "the site's policies that decided it, by name; none where they were not asked"]
+    then: PolicyDecision
+    now: PolicyDecision
+
+
+class PolicyDifference(TypedDict):
+    """A request of the past that other policies would have decided otherwise."""
+
+    event: int
+    at: Time
+    handle: str
+    owner: str
+    name: str
+    actor: str
+    is_change: bool
+    rate_bps: int
+    was_permitted: bool
+    would_be_permitted: bool
+    policies: list[str]
+    sentence: str
+    totals: list[PolicyTotal]
+
+
 class CountedUsage(Counted):
     """Of the flows of one name in `[start, end)`."""
 

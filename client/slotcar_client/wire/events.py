@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, FrozenInstanceError, dataclass
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import (
     Annotated,
     Any,
@@ -54,6 +55,8 @@ Instant: TypeAlias = datetime | None
 Names: TypeAlias = tuple[str, ...]
 #: A whole reservation: as its model where it is written, as its document where it is read.
 Form: TypeAlias = object
+#: As what policies saw who asked, where that is no requester of this owner: `slotcar.policy.recalling`.
+Requester: TypeAlias = Mapping[str, Any] | None
 #: For whom a device's configuration changes: `slotcar.rollout.reservations_of_push`.
 Changes: TypeAlias = Mapping[str, Any]
 
@@ -238,6 +241,7 @@ class InState(OfReservation):
 
     reservation: Owners[Form] = None
     reason: Owners[str] = ""
+    requester: Requester = None
 
 
 @event("reservation.held", Of.RESERVATION)
@@ -287,6 +291,7 @@ class OfForms(OfReservation):
 
     before: Owners[Form]
     reservation: Owners[Form]
+    requester: Requester = None
 
 
 @event("reservation.bound", Of.RESERVATION)
@@ -366,6 +371,38 @@ class ReservationRate(Kind):
     at: Owners[Instant]
     forward_bps: Owners[int]
     reverse_bps: Owners[int]
+
+
+class OfPolicies(Kind):
+    """What policies that a site has of its own were asked about a reservation, and what they said.
+
+    Attributes:
+        policies: by name, those that decided. totals: by whose they are, with this one.
+        attestation: what its community's server has signed, where it was asked.
+    """
+
+    actor: Owners[str]
+    owner: Owners[str]
+    name: Owners[str]
+    policies: Owners[Names]
+    totals: Mapping[str, Any] = MappingProxyType({})
+    attestation: str = ""
+
+
+@event("policy.permitted", Of.RESERVATION)
+class PolicyPermitted(OfPolicies):
+    """The site's policies let it, or the change of it, take its place."""
+
+
+@event("policy.refused", Of.RESERVATION)
+class PolicyRefused(OfPolicies):
+    """The site's policies refused it in this form, or the change of it (`is_change`); a new one has a handle alone."""
+
+    reservation: Owners[Form]
+    message: Owners[str]
+    is_change: bool = False
+    is_hold: bool = False
+    requester: Requester = None
 
 
 class NotGiven(Kind):

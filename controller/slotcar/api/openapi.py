@@ -27,6 +27,7 @@ TAGS = [
     {"name": "groups", "description": "Several resources, one reservation: all members or none."},
     {"name": "offers", "description": "Who asks, and what may be asked for."},
     {"name": "costs", "description": "What a transfer takes from where to where, and what is near what."},
+    {"name": "policies", "description": "Who may what, and why."},
     {
         "name": "plans",
         "description": "Reservation files as a whole: what applying one would do, and doing exactly that.",

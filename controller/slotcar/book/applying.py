@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from itertools import groupby
 from typing import Protocol, TypeVar
 
@@ -82,7 +83,9 @@ class PlannedChanges(Operation[T]):
     def admissions(self) -> tuple[Admit, ...]:
         """One for each request."""
         changed = frozenset(request.replaces for request in self.requests if request.replaces)
-        return tuple(Admit(self.now, request, changed) for request in self.requests)
+        keys = [request.reservation.key for request in self.requests]
+        together = sha256(f"{self.now} {self.actor} {keys}".encode()).hexdigest()[:8] if len(keys) > 1 else ""
+        return tuple(Admit(self.now, request, changed, together) for request in self.requests)
 
     @property
     def needs(self) -> Needs:

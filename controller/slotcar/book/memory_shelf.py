@@ -14,6 +14,7 @@ from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
+from slotcar.book.rules.reserving import LiveRates
 from slotcar.book.transaction import Transaction
 
 
@@ -141,6 +142,14 @@ class MemoryShelf:
     def open_between(self, first: datetime, last: datetime) -> Iterator[Entry]:
         return (one for one in self._entries.values() if may_be_open(one, first, last))
 
+    def rates_between(
+        self, owners: Collection[str], domain: str | None, first: datetime, last: datetime, *, without: Collection[str]
+    ) -> Iterator[LiveRates]:
+        for one in self.open_between(first, last):
+            is_theirs = one.reservation.owner in owners or (domain is not None and one.asked_by == domain)
+            if is_theirs and one.handle not in without:
+                yield one.live_rates
+
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         others = (one for handle, one in self._entries.items() if handle not in without)
         return {one.reservation.key for one in others if wanted.has(one, now)}
@@ -148,6 +157,10 @@ class MemoryShelf:
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         own = self._live(self._indexed.of_owner.get(owner, set()).difference(without))
         return sum((one.usage for one in own if one.reservation.end > now), Usage())
+
+    def usage_asked_by(self, domain: str, now: datetime, *, without: Collection[str]) -> Usage:
+        theirs = (one for one in self._live(self._entries.keys() - without) if one.asked_by == domain)
+        return sum((one.usage for one in theirs if one.reservation.end > now), Usage())
 
     def transfers(self, now: datetime) -> Iterator[Entry]:
         for one in self._live(self._entries):

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import DELAY_BOUNDS, ResourceId
-from slotcar.book.rules.amounts import Amount, amount_of, amount_of_change
+from slotcar.book.rules.amounts import Amount, amount_of, amount_of_change, counted_slots
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Usage, greater, usage_of
+from slotcar.book.rules.reserving import LiveRates
 from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.policy.caller import Caller
+from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation, Slot
 from slotcar_client.wire import events
 from slotcar_client.wire.states import State as State
@@ -157,6 +159,17 @@ class Entry:
         return covering(own, _taken(self.proposed.reservation, self.proposed.demands))
 
     @property
+    def live_rates(self) -> LiveRates:
+        """For totals."""
+        forms = (self.reservation, self.proposed.reservation) if self.proposed else (self.reservation,)
+        return LiveRates(self.reservation.owner, self.asked_by, tuple(counted_slots(form) for form in forms))
+
+    @property
+    def asked_by(self) -> str | None:
+        """The neighbour that asked for it, of a segment of a connection over several domains."""
+        return self.reservation.labels.get(ASKED_BY)
+
+    @property
     def claims(self) -> tuple[FlowClaim, ...]:
         """The packets that the entry has, and those that it would have by the change that waits."""
         own = FlowClaim(self.reservation, self.paths)
@@ -289,6 +302,7 @@ class AdmissionRequest:
         alternatives: other ways, in the order in which they are tried. moves: others may move to make room.
         waits_with_group: another member of its group waits for approval, and so it does too.
         caller: whom the site's policies are asked about; None asks none of them.
+        attestation, not_attested: what its community's server has signed when it was asked, or why it has not.
         proposes: a change only keeps room for it, as one above the operator's gate does: other domains decide.
         wider: another form of the request, of more ways, which a rehearsal makes where there is no room for this one.
     """
@@ -310,6 +324,8 @@ class AdmissionRequest:
     proposes: bool = False
     wider: Callable[[], AdmissionRequest] | None = field(default=None, compare=False)
     caller: Caller | None = field(default=None, compare=False)
+    attestation: str = ""
+    not_attested: str = ""
 
     def on(self, path_number: int) -> AdmissionRequest:
         """The request on one of its ways: 0 is its own, 1 the first alternative."""

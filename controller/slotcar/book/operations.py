@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -27,11 +27,13 @@ from slotcar.book.model import (
 from slotcar.book.permitting import check_permitted
 from slotcar.book.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
+from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.verb_rules import allows
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of
+from slotcar.policy.recalling import kept_of
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire import verbs
@@ -91,8 +93,16 @@ def run_together(operations: Sequence[Operation[Any]], transaction: Transaction)
             raise
         except SlotcarError as error:
             transaction.take_back(mark)
+            _keep_refusal(transaction, error, operation.now)
             answers.append(error)
     return answers
+
+
+def _keep_refusal(transaction: Transaction, error: SlotcarError, now: datetime) -> None:
+    """What policies refused is in the log, though nothing of it is in the ledger."""
+    if isinstance(error, NotPermitted) and error.kept is not None:
+        handle, says = error.kept
+        transaction.event(says.kind, now, handle, None, **says.details)
 
 
 def run_out(transaction: Transaction, now: datetime) -> None:
@@ -127,10 +137,12 @@ class Admit(Operation[Entry | Refused]):
 
     Attributes:
         stay: handles of transfers that do not move for it, because the same plan changes them.
+        together: what it has in common with the other requests of its plan; see `slotcar.policy.recalling`.
     """
 
     request: AdmissionRequest
     stay: frozenset[str] = frozenset()
+    together: str = ""
 
     @cached_property
     def flows(self) -> tuple[ReservedFlow, ...]:
@@ -240,13 +252,18 @@ class Admit(Operation[Entry | Refused]):
         if old is None:
             entry = self._new_entry(transaction)
             transaction.create(entry, self.flows)
-            says = IN_STATE[entry.state](**by_whom(entry, request.actor), reservation=entry.reservation)
+            says = IN_STATE[entry.state](
+                **by_whom(entry, request.actor), reservation=entry.reservation, requester=self._requester
+            )
             record(transaction, entry, says, self.now)
         elif self.waits(transaction, old):
             proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)
             entry = transaction.change(old, old.state, self.now, proposed=proposal)
             change = ReservationChangeProposed(
-                **by_whom(entry, request.actor), before=old.reservation, reservation=proposal.reservation
+                **by_whom(entry, request.actor),
+                before=old.reservation,
+                reservation=proposal.reservation,
+                requester=self._requester,
             )
             record(transaction, entry, change, self.now)
         else:
@@ -256,7 +273,7 @@ class Admit(Operation[Entry | Refused]):
             if old.state is State.COMMITTED:
                 form["change"] = old.changed_at_once(self.now)
             entry = transaction.change(old, old.state, self.now, proposed=None, **form)
-            record(transaction, entry, modified(old, entry, request.actor), self.now)
+            record(transaction, entry, modified(old, entry, request.actor, self._requester), self.now)
         transaction.take(entry)
         if old is None and request.idempotency_key:
             remembered = Remembered(_fingerprint(request), entry.handle)
@@ -275,6 +292,13 @@ class Admit(Operation[Entry | Refused]):
         """As `waits`, before the rates of a need are known."""
         gated = transaction.terms.policy.gate.limits_something and old.state is State.COMMITTED
         return self.waits(transaction, old) if self.request.reservation.need is None else gated
+
+    @property
+    def _requester(self) -> Mapping[str, Any] | None:
+        request = self.request
+        if request.caller is None:
+            return None
+        return kept_of(request.caller, request.reservation.owner, self.together)
 
     def _repeated(self, transaction: Transaction) -> Entry | None:
         key = self.request.idempotency_key

@@ -3,20 +3,60 @@ past them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any, Protocol
 
-from slotcar.book.model import AdmissionRequest, Entry
+from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.rights import with_proposed_change
 from slotcar.book.rules.amounts import counted_slots
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import peak_bps
+from slotcar.book.rules.reserving import LiveRates, peak_bps
 from slotcar.book.transaction import Transaction
+from slotcar.policy.asking import kind_of
 from slotcar.policy.caller import Caller
-from slotcar.policy.reserving import ACTION, ATTESTATION, Attested, Total, WantedReservation, largest_bps, question_of
+from slotcar.policy.recalling import kept_of
+from slotcar.policy.reserving import (
+    ACTION,
+    ASKED_BY,
+    ATTESTATION,
+    Attested,
+    Total,
+    WantedReservation,
+    largest_bps,
+    question_of,
+)
 from slotcar.policy.site import Site
+from slotcar.policy.verdict import Verdict
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire.events import PolicyPermitted, PolicyRefused
+
+
+class LiveBeside(Protocol):
+    """What is live beside an entry, that one included in what its owner uses."""
+
+    def usage(self, owner: str, now: datetime) -> Usage: ...
+
+    def usage_asked_by(self, domain: str, now: datetime) -> Usage:
+        """Of all that a neighbour asked for."""
+
+    def rates_beside(self, entry: Entry, owners: Collection[str], domain: str | None) -> Sequence[LiveRates]:
+        """Of others that may be open with the entry: those of these owners, and those that the neighbour asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFor:
+    """What policies are asked about. `not_attested`: why what it brings of a community is not believed."""
+
+    wanted: WantedReservation
+    not_attested: str = ""
+
+    @property
+    def totals(self) -> Mapping[str, Any]:
+        """For the log."""
+        return {of: asdict(one) for of, one in (self.wanted.totals or {}).items()}
 
 
 def check_permitted(transaction: Transaction, done: Iterable[tuple[AdmissionRequest, Entry]], now: datetime) -> None:
@@ -25,42 +65,30 @@ def check_permitted(transaction: Transaction, done: Iterable[tuple[AdmissionRequ
         NotPermitted: the site's policies do not let a request have what it has got.
     """
     site = transaction.terms.policy.reserving.site
-    if ACTION in site.policies.open_actions:
-        return
     for request, entry in done:
-        if request.caller is not None:
+        if request.caller is not None and not site.policies.is_open(ACTION, kind_of(request.caller)):
             _check(transaction, request, with_proposed_change(entry), request.caller, now)
 
 
-def _check(transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, now: datetime) -> None:
-    site = transaction.terms.policy.reserving.site
-    attested, why_not = _attested(entry.reservation, site, now)
-    wanted = _wanted(transaction, request, entry, caller, attested, now)
-    verdict = site.policies.decide(question_of(caller, wanted, site, now))
-    if verdict.allowed:
-        return
-    key = "/".join(entry.reservation.key)
-    words = {"who": caller.name, "what": f"reserve {key}", "role": caller.role.value, "of": wanted.owner}
-    sentence = verdict.sentence({**words, "owner": caller.owner or caller.name})
-    largest = 0 if verdict.errors else largest_bps(site.policies, caller, wanted, site, now)
-    raise NotPermitted(sentence, tuple(rule.name for rule in verdict.by), largest or None, why_not)
-
-
-def _wanted(
-    transaction: Transaction,
-    request: AdmissionRequest,
+def asked_for(
+    terms: Terms,
+    beside: LiveBeside,
     entry: Entry,
     caller: Caller,
-    attested: Attested | None,
     now: datetime,
-) -> WantedReservation:
-    reservation, amount, terms = entry.reservation, entry.amount, transaction.terms
-    rates = [
-        sls.rate_bps
-        for sls in terms.sls.values()
-        if sls.upstream == caller.member_of.domain and sls.service is reservation.service
-    ]
-    return WantedReservation(
+    *,
+    is_change: bool,
+    is_hold: bool,
+    counts: bool = True,
+    attestation: str = "",
+) -> AskedFor:
+    """`entry`: in the form that is asked for. `counts`: whether totals are counted. `attestation`: what its community's
+    server has signed when it was asked."""
+    site = terms.policy.reserving.site
+    attested, why_not = _attested(entry.reservation, site, now, attestation)
+    reservation, amount = entry.reservation, entry.amount
+    uncounted = dict.fromkeys(_whose(site, reservation.owner, caller), Total())
+    wanted = WantedReservation(
         owner=reservation.owner,
         name=reservation.name,
         needs=terms.policy.reserving.needs(reservation, entry.paths),
@@ -68,51 +96,116 @@ def _wanted(
         volume_bits=amount.volume_bits,
         windows=reservation.slots,
         labels={key: value for key, value in reservation.labels.items() if key != ATTESTATION},
-        is_change=request.replaces is not None,
-        is_hold=request.hold_until is not None,
-        sla_bps=min(rates, default=None),
+        is_change=is_change,
+        is_hold=is_hold,
+        domain=_domain(terms, caller, reservation),
         attested=attested,
-        totals=_totals(transaction, entry, now),
+        totals=_totals(site, beside, entry, caller, now) if counts else uncounted,
     )
+    return AskedFor(wanted, why_not)
 
 
-def _totals(transaction: Transaction, entry: Entry, now: datetime) -> Mapping[str, Total]:
-    """What the owner, its community and its domain have, this one included; nothing where no policy asks for it."""
-    site, owner = transaction.terms.policy.reserving.site, entry.reservation.owner
+def refusal_of(question: AskedFor, verdict: Verdict, caller: Caller, site: Site, now: datetime) -> NotPermitted:
+    """Why it is refused, in words, and the largest rate that is allowed in its place."""
+    wanted = question.wanted
+    words = {"who": caller.name, "what": f"reserve {wanted.owner}/{wanted.name}", "role": caller.role.value}
+    sentence = verdict.sentence({**words, "of": wanted.owner, "owner": caller.owner or caller.name})
+    largest = 0 if verdict.errors else largest_bps(site.policies, caller, wanted, site, now)
+    names = tuple(rule.name for rule in verdict.by)
+    return NotPermitted(sentence, names, largest or None, question.not_attested)
+
+
+def _check(transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, now: datetime) -> None:
+    terms = transaction.terms
+    site = terms.policy.reserving.site
+    is_change, is_hold = request.replaces is not None, request.hold_until is not None
+    question = asked_for(
+        terms, transaction.entries, entry, caller, now, is_change=is_change, is_hold=is_hold,
+        counts=site.policies.asks_totals, attestation=request.attestation,
+    )  # fmt: skip
+    if request.not_attested:
+        question = replace(question, not_attested=request.not_attested)
+    verdict = site.policies.decide(question_of(caller, question.wanted, site, now))
+    owner, name = entry.reservation.key
+    whose: dict[str, Any] = {"actor": request.actor, "owner": owner, "name": name, "totals": question.totals}
+    whose |= {"policies": tuple(rule.name for rule in verdict.by), "attestation": request.attestation}
+    if verdict.allowed:
+        says = PolicyPermitted(**whose)
+        transaction.event(says.kind, now, entry.handle, None, **says.details)
+        return
+    error = refusal_of(question, verdict, caller, site, now)
+    form: dict[str, Any] = {
+        "reservation": entry.reservation,
+        "message": str(error),
+        "requester": kept_of(caller, owner),
+    }
+    raise error.to_be_kept(entry.handle, PolicyRefused(**whose, **form, is_change=is_change, is_hold=is_hold))
+
+
+def _domain(terms: Terms, caller: Caller, reservation: Reservation) -> Mapping[str, Any]:
+    """What is known of the caller's domain: the least of its SLSs of the service, and what was agreed with it."""
+    name = caller.member_of.domain
+    if name is None:
+        return {}
+    rates = [sls.rate_bps for sls in terms.sls.values() if sls.upstream == name and sls.service is reservation.service]
+    return {"sla_bps": min(rates, default=None), **terms.policy.reserving.agreements.get(name, {})}
+
+
+def _totals(site: Site, beside: LiveBeside, entry: Entry, caller: Caller, now: datetime) -> Mapping[str, Total]:
+    """What the owner, its community and its domain have, this one included; of a neighbour, what it asked for."""
+    together = owners_together(site, entry.reservation.owner)
+    member = caller.member_of
+    domain = member.domain if member.is_neighbour else None
+    others = beside.rates_beside(entry, frozenset().union(*together.values()), domain)
+    totals = {of: _total(beside, entry, others, owners, now) for of, owners in together.items()}
+    if domain is not None:
+        usage = beside.usage_asked_by(domain, now)
+        peak = _peak(entry, [one for one in others if one.asked_by == domain])
+        totals["domain"] = Total(usage.reservations, peak, usage.volume_bits)
+    return totals
+
+
+def _whose(site: Site, owner: str, caller: Caller) -> frozenset[str]:
+    """Whose totals there are."""
+    return frozenset(owners_together(site, owner)) | ({"domain"} if caller.member_of.is_neighbour else set())
+
+
+def owners_together(site: Site, owner: str) -> Mapping[str, frozenset[str]]:
+    """Whose totals count for an owner: its own, those of its community, those of its domain."""
     together = {"owner": frozenset({owner})}
     if (community := site.community_of(owner)) is not None:
         together["community"] = site.communities[community].owners
     if (domain := site.domain_of(owner)) is not None:
         together["domain"] = site.domains[domain]
-    if not site.policies.asks_totals:
-        return {of: Total() for of in together}
-    others = transaction.entries.open_with(entry)
-    return {of: _total(transaction, entry, others, owners, now) for of, owners in together.items()}
+    return together
 
 
 def _total(
-    transaction: Transaction, entry: Entry, others: Iterable[Entry], owners: Collection[str], now: datetime
+    beside: LiveBeside, entry: Entry, others: Sequence[LiveRates], owners: Collection[str], now: datetime
 ) -> Total:
-    usage = sum((transaction.entries.usage(owner, now) for owner in sorted(owners)), Usage())
-    forms = [_forms(one) for one in others if one.reservation.owner in owners]
-    peak = peak_bps([*forms, (entry.reservation,)], counted_slots(entry.reservation))
+    usage = sum((beside.usage(owner, now) for owner in sorted(owners)), Usage())
+    peak = _peak(entry, [one for one in others if one.owner in owners])
     return Total(usage.reservations, peak, usage.volume_bits)
 
 
-def _forms(entry: Entry) -> tuple[Reservation, ...]:
-    return (entry.reservation, entry.proposed.reservation) if entry.proposed else (entry.reservation,)
+def _peak(entry: Entry, others: Sequence[LiveRates]) -> int:
+    own = counted_slots(entry.reservation)
+    return peak_bps([*(one.forms for one in others), (own,)], own)
 
 
-def _attested(reservation: Reservation, site: Site, now: datetime) -> tuple[Attested | None, str]:
+def _attested(reservation: Reservation, site: Site, now: datetime, attestation: str) -> tuple[Attested | None, str]:
     """What a community attests, and why it is not believed."""
-    text = reservation.labels.get(ATTESTATION)
-    if text is None:
+    text = reservation.labels.get(ATTESTATION, attestation)
+    if not text:
         return None, ""
     # Few sites have communities that sign, and commands are to start without the library that reads signatures.
     from slotcar.policy.attesting import NotAttested, attested_by
 
     keys = {name: one.keys for name, one in site.communities.items()}
+    owner, name = reservation.key
+    if ASKED_BY in reservation.labels:  # the owner as its own domain calls it, for which the community signed
+        owner = owner.rpartition("@")[0] or owner
     try:
-        return attested_by(text, keys, *reservation.key, now), ""
+        return attested_by(text, keys, owner, name, now), ""
     except NotAttested as error:
         return None, str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from slotcar.admission.resource_id import DELAY_BOUNDS
 from slotcar.base.timebase import Window, to_us
@@ -95,8 +95,12 @@ def by_whom(entry: Entry, actor: str) -> ByWhom:
     return {"actor": actor, "owner": owner, "name": name, "version": entry.version}
 
 
-def modified(before: Entry, after: Entry, actor: str) -> ReservationModified:
-    return ReservationModified(**by_whom(after, actor), before=before.reservation, reservation=after.reservation)
+def modified(
+    before: Entry, after: Entry, actor: str, requester: Mapping[str, Any] | None = None
+) -> ReservationModified:
+    return ReservationModified(
+        **by_whom(after, actor), before=before.reservation, reservation=after.reservation, requester=requester
+    )
 
 
 def record(transaction: Transaction, entry: Entry, says: OfReservation, now: datetime) -> None:

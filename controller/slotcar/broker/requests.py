@@ -24,6 +24,8 @@ from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import PlatformLimits, after_admission
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
+from slotcar.policy.asking import kind_of
+from slotcar.policy.reserving import ACTION, ATTESTATION
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
 from slotcar.wiring import policy_of
@@ -199,6 +201,7 @@ class Requests(Queries):
         """`present`: the paths of the reservation that this is another form of."""
         require_few_windows([("", reservation)], self.settings.max_windows)
         routed = route(require_valid(reservation), self.network)
+        how |= self._of_community(reservation, caller)
         if self.settings.paths == 1:
             require_it_may_fit([routed], self.ledger.terms.capacities, now)
             answer = self.ledger.admit(self._request(routed, caller, **how), now)
@@ -207,6 +210,21 @@ class Requests(Queries):
         if isinstance(answer, Refused):
             raise RefusedByAdmission(reservation, answer)
         return answer
+
+    def _of_community(self, reservation: Reservation, caller: Caller) -> dict[str, str]:
+        """What the server of the owner's community says, where it has one and policies may ask for it. It is asked before
+        the ledger's lock is taken."""
+        site = self.ledger.terms.policy.reserving.site
+        name = site.community_of(reservation.owner)
+        server = site.communities[name].server if name is not None else None
+        if name is None or server is None or ATTESTATION in reservation.labels:
+            return {}
+        if site.policies.is_open(ACTION, kind_of(caller)):
+            return {}
+        from slotcar.broker.community_servers import ask_community
+
+        answer = ask_community(name, server, reservation)
+        return {"attestation": answer.attestation, "not_attested": answer.why_not}
 
     def _admit_on_one(
         self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any

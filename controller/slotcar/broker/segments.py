@@ -9,13 +9,16 @@ from slotcar.base.problems import SlotcarError
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, State
 from slotcar.book.rules.gate import needs_approval
-from slotcar.book.rules.roles import Caller, Role
+from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
 from slotcar.broker.broker import Broker
 from slotcar.broker.requests import Options
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.way import LABEL, PeerRequest
+from slotcar.policy.caller import neighbour
+from slotcar.policy.recalling import recalled
+from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
 
 
@@ -44,7 +47,8 @@ class LedgerSegments:
         """As the ledger has it: another domain's owner is named with that."""
         local = request.local
         owner = request.who if request.origin == self.domain else f"{request.who}@{request.origin}"
-        return local.model_copy(update={"owner": owner, "labels": {**local.labels, LABEL: connection_id}})
+        asked_by = {ASKED_BY: request.through[-1]} if request.through else {}
+        return local.model_copy(update={"owner": owner, "labels": {**local.labels, LABEL: connection_id, **asked_by}})
 
     def entry(self, connection: Connection) -> Entry | None:
         """The connection's entry in the ledger, where there is one."""
@@ -84,8 +88,12 @@ class LedgerSegments:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
 
     def _caller(self, connection: Connection) -> Caller:
-        domain = connection.previous or self.domain
-        return Caller(name=f"domain {domain}", role=Role.OPERATOR, proof=f"signed messages of domain {domain}")
+        """The neighbour that asks; in the first domain whoever asked for the connection there."""
+        site = self.broker.ledger.terms.policy.reserving.site
+        if connection.previous is not None:
+            return neighbour(connection.previous, site.policies)
+        request = PeerRequest.from_text(connection.request)
+        return recalled(request.actor or f"domain {self.domain}", request.who, request.requester, site)
 
     def _done(self, deed: Deed, connection: Connection, now: datetime) -> None:
         """

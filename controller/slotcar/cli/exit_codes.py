@@ -17,7 +17,10 @@ class ExitCode(IntEnum):
     ROLLED_BACK = 4, "a push failed and was rolled back"
     NOT_ROLLED_BACK = 5, "a push failed and could not be rolled back"
     DECLINED = 6, "the answer to a question was no"
-    DIFFERENT = 7, "a device differs from what is wanted (drift, diff --exit-code)"
+    DIFFERENT = (
+        7,
+        "a device differs from what is wanted (drift, diff --exit-code); also: policies differ (policy diff)",
+    )
     PORT_IN_USE = 8, "another program listens on the port (serve)"
     LATE = 9, "it was done after its deadline, or its deadline has passed (transfer)"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import Inventory, OutputFormat
-from slotcar.cli.output import Format, emit, print_table
-from slotcar.cli.session import settings
+from slotcar.cli.options import Inventory, OutputFormat, Since, Which, time_of
+from slotcar.cli.output import Format, emit, print_table, stdout
+from slotcar.cli.session import broker, caller, now, require_local_ledger, sender, settings
 from slotcar.cli.strict import App
 
+Document = Mapping[str, Any]
 policy = App(help="Policies of an inventory: who may do what.", no_args_is_help=True)
 
 
@@ -64,3 +66,93 @@ def policy_test(
     emit(data, form, lambda: print_table(heads, rows, "No cases."))
     if not all(one.is_as_expected for one in outcomes):
         raise typer.Exit(ExitCode.ERROR)
+
+
+@policy.command(name="why")
+def policy_why(which: Which, form: OutputFormat = Format.TABLE) -> None:
+    """Say which policies permit or forbid a reservation, as it was when it was asked for and as it is now.
+
+    RESERVATION is OWNER/NAME, or a handle: also that of a request that was refused (`slotcar events --kind
+    policy.refused`).
+    """
+    from slotcar_client.wire import verbs
+
+    with sender() as controller:
+        handle = controller.handle_of(which) if "/" in which else which
+        data = controller.send(verbs.PolicyWhy(handle))
+    emit(data, form, lambda: _print_why(data))
+
+
+def _print_why(data: Document) -> None:
+    was = "permitted" if data["permitted"] else "refused"
+    what = "a change of it" if data["is_change"] else "it"
+    by = f", by {', '.join(data['recorded'])}" if data["recorded"] else ""
+    headline = f"{data['owner']}/{data['name']}: {data['actor']} asked for {what}, which was {was}{by}"
+    stdout().print(f"{headline} (event {data['event']})", markup=False)
+    for when in ("then", "now"):
+        decision = data[when]
+        stdout().print(f"\n{when} ({decision['at']})", style="cyan", markup=False)
+        rows = [row for answer in decision["answers"] for row in _rows_of(answer)]
+        print_table(("action", "answer", "policy", "says"), rows, "")
+        for total in decision["totals"]:
+            stdout().print(f"  {_total_words(total)}", markup=False)
+
+
+def _rows_of(answer: Document) -> list[tuple[str, ...]]:
+    word = "permitted" if answer["permitted"] else "refused"
+    rows: list[tuple[str, ...]] = [
+        (answer["action"], word, f"{one['name']} ({one['file']}:{one['line']})", one["says"])
+        for one in answer["policies"]
+    ]
+    rows += [
+        (answer["action"], word, f"not {one['name']}", f"fails: {' and '.join(one['failed'])}")
+        for one in answer["nearest"]
+    ]
+    if answer["sentence"]:
+        rows.append((answer["action"], word, "", answer["sentence"]))
+    return rows
+
+
+def _total_words(total: Document) -> str:
+    from slotcar.base.units import format_bytes_about, format_rate
+
+    volume = format_bytes_about(-(-total["volume_bits"] // 8))
+    return f"{total['of']}: {total['reservations']} live, at most {format_rate(total['peak_bps'])} at once, {volume} in all"
+
+
+@policy.command(name="diff")
+def policy_diff(
+    new: Annotated[
+        Path, typer.Argument(help="a folder of policies, as `policies/` of an inventory", show_default=False)
+    ],
+    since: Since = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Say which of the last month's requests other policies would have refused, or permitted, than those in force.
+
+    Each request is asked again with what was live when it was made. Ends with 7 where one would be decided otherwise."""
+    from datetime import timedelta
+
+    from slotcar.broker.past_policies import PastPolicies
+    from slotcar.planning.policy_documents import difference_document
+    from slotcar.policy.site import site_in
+
+    require_local_ledger("policies are compared")
+    site = site_in(new)
+    with broker(inventory) as opened:
+        moment = now()
+        begin = time_of("--from", since, moment) or moment - timedelta(days=31)
+        requests = list(PastPolicies(opened).differences(site, begin, caller()))
+    data = [difference_document(one) for _, one in requests if one is not None]
+    rows = [
+        (
+            str(one["event"]), one["at"], f"{one['owner']}/{one['name']}", one["actor"],
+            "would be permitted" if one["would_be_permitted"] else "would be refused", one["sentence"],
+        )
+        for one in data
+    ]  # fmt: skip
+    heads = ("event", "at", "reservation", "who", "what", "why")
+    emit(data, form, lambda: print_table(heads, rows, f"Of {len(requests)} requests none would be decided otherwise."))
+    if data:
+        raise typer.Exit(ExitCode.DIFFERENT)

@@ -1,6 +1,18 @@
 """Prepares and runs a verb for a caller, and answers with its document: a family of verbs is a module here."""
 
-from slotcar.desk import connections, costs, devices, groups, offers, plans, reservations, usage, views, webhooks
+from slotcar.desk import (
+    connections,
+    costs,
+    devices,
+    groups,
+    offers,
+    plans,
+    policies,
+    reservations,
+    usage,
+    views,
+    webhooks,
+)
 from slotcar.desk.desk import ANSWERS, Desk
 
 __all__ = [
@@ -12,6 +24,7 @@ __all__ = [
     "groups",
     "offers",
     "plans",
+    "policies",
     "reservations",
     "usage",
     "views",

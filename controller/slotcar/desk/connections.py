@@ -15,10 +15,11 @@ from slotcar.domains.agreement import Agreement
 from slotcar.domains.errors import ConnectionRefused, NotThatWay, UnknownConnection
 from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
-from slotcar.domains.way import PeerRequest
+from slotcar.domains.way import Asker, PeerRequest
 from slotcar.planning.errors import NotPossible
 from slotcar.policy.asking import require
 from slotcar.policy.caller import Caller
+from slotcar.policy.recalling import kept_of
 from slotcar.reservation import from_mapping, require_valid
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire import documents, verbs
@@ -32,7 +33,8 @@ MOST_LISTED = 1000
 def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> documents.Connection:
     reservation = _reservation(verb.reservation, caller, now)
     agreement = _agreement(desk)
-    connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent)
+    asker = _asker(caller, reservation.owner)
+    connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent, asker=asker)
     if not verb.agent:
         connection = agreement.in_force(connection.id, connection.version, LONGEST_WAIT_S)
     return _document(agreement, _not_refused(connection))
@@ -77,7 +79,8 @@ def modify_connection(verb: verbs.ModifyConnection, desk: Desk, caller: Caller, 
         raise NotPossible(
             f"connection {verb.connection} is {'/'.join(before.reservation.key)}: it keeps owner and name"
         )
-    connection = agreement.modify(verb.connection, reservation)
+    asker = _asker(caller, reservation.owner)
+    connection = agreement.modify(verb.connection, reservation, asker)
     return _document(agreement, agreement.in_force(verb.connection, connection.version, LONGEST_WAIT_S))
 
 
@@ -141,6 +144,10 @@ def _agreement(desk: Desk) -> Agreement:
     if desk.agreement is None:
         raise NotPossible("this controller has all domains of its inventory: reserve with `create`")
     return desk.agreement
+
+
+def _asker(caller: Caller, owner: str) -> Asker:
+    return Asker(caller.name, {**(kept_of(caller, owner) or {}), "proof": caller.proof})
 
 
 def _reservation(body: Mapping[str, Any], caller: Caller, now: datetime) -> Reservation:

@@ -42,7 +42,7 @@ from slotcar.domains.tickets import (
     signed_message,
     signed_ticket,
 )
-from slotcar.domains.way import PeerRequest, Segment, for_next, plain, require_this_way, segment_of
+from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, require_this_way, segment_of
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
@@ -134,9 +134,9 @@ class Agreement:
 
     def reserve(
         self, reservation: Reservation, owner: str, *, by_agent: bool = False, behind: PeerRequest | None = None,
-        connection_id: str | None = None, previous: str | None = None, waits: bool = False,
+        connection_id: str | None = None, previous: str | None = None, waits: bool = False, asker: Asker = NOBODY,
     ) -> Connection:  # fmt: skip
-        """Begins a connection whose first domain is this one; with `behind`, an agent asks a further domain.
+        """Begins a connection whose first domain is this one, for the asker; with `behind`, an agent asks a further domain.
 
         `waits`: it is held in all domains until `commit` or `give_up` says what becomes of it, or the hold runs out.
 
@@ -146,7 +146,10 @@ class Agreement:
         now = self.now()
         if behind is None:
             paths = find_paths(reservation, self.network)
-            request = PeerRequest(plain(reservation, paths), owner, self.name, (), written=reservation)
+            form = plain(reservation, paths)
+            request = PeerRequest(
+                form, owner, self.name, (), written=reservation, actor=asker.name, requester=asker.kept
+            )
         else:
             request = behind
         segment = self._segment(request, previous)
@@ -158,15 +161,16 @@ class Agreement:
         self.drive(new_id)
         return self.get(new_id)
 
-    def modify(self, connection_id: str, reservation: Reservation) -> Connection:
-        """Begins another form of what is in force.
+    def modify(self, connection_id: str, reservation: Reservation, asker: Asker = NOBODY) -> Connection:
+        """Begins another form of what is in force, for the asker.
 
         Raises:
             UnknownConnection, NotThatWay, NotNow: nothing is in force, or an attempt is under way; or another domain leads.
         """
         now = self.now()
         paths = find_paths(reservation, self.network)
-        request = PeerRequest(plain(reservation, paths), *self._who(connection_id), (), written=reservation)
+        form, who = plain(reservation, paths), self._who(connection_id)
+        request = PeerRequest(form, *who, (), written=reservation, actor=asker.name, requester=asker.kept)
         self._segment(request, None)
 
         def changed(connection: Connection) -> Connection:

@@ -6,19 +6,19 @@ Two domains need not call a link alike: they agree on it by the addresses of its
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
-from slotcar.base.units import format_rate
 from slotcar.base.vocabulary import Direction
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.tickets import digest_of
 from slotcar.network import Network
 from slotcar.network.model import InterfaceId
 from slotcar.network.path import Path
+from slotcar.policy.reserving import ATTESTATION, COMMUNITY
 from slotcar.reservation.model import Reservation
 
 #: By this label an entry of the ledger is known as a segment.
@@ -45,6 +45,18 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asked for a connection in its first domain; `kept`: see `slotcar.policy.recalling`."""
+
+    name: str = ""
+    kept: Mapping[str, Any] | None = None
+
+
+#: The domain itself, which acts for the owner.
+NOBODY = Asker()
+
+
+@dataclass(frozen=True, slots=True)
 class PeerRequest:
     """What is asked of a domain. Nobody on the way changes it but for `through`, `own` and `other`, which each says anew.
 
@@ -53,6 +65,7 @@ class PeerRequest:
         through: the domains that were asked already, in order. own, other: the addresses of the link's ends, as the asker
             has them: that of the receiver, and its own.
         written: in the first domain, the reservation as its owner wrote it; nobody else gets that.
+        actor, requester: there, who asked for it; see `slotcar.policy.recalling`.
     """
 
     reservation: Reservation
@@ -62,6 +75,8 @@ class PeerRequest:
     own: str = ""
     other: str = ""
     written: Reservation | None = None
+    actor: str = ""
+    requester: Mapping[str, Any] | None = None
 
     @property
     def local(self) -> Reservation:
@@ -74,7 +89,7 @@ class PeerRequest:
         return digest_of(document)
 
     def to_text(self) -> str:
-        document = {
+        document: dict[str, Any] = {
             "reservation": self.reservation.to_document(),
             "who": self.who,
             "origin": self.origin,
@@ -83,6 +98,8 @@ class PeerRequest:
             "other": self.other,
             "written": self.written.to_document() if self.written else None,
         }
+        if self.actor:
+            document |= {"actor": self.actor, "requester": self.requester}
         return json.dumps(document, sort_keys=True)
 
     @classmethod
@@ -99,7 +116,9 @@ class PeerRequest:
                 raise ValueError
             reservation = Reservation.from_document(document["reservation"])
             written = Reservation.from_document(document["written"]) if document.get("written") else None
-            return cls(reservation, texts[0], texts[1], through, document["own"], document["other"], written)
+            ends = document["own"], document["other"]
+            asker = str(document.get("actor", "")), document.get("requester")
+            return cls(reservation, texts[0], texts[1], through, *ends, written, *asker)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
             raise NotThatWay("what was asked is no request between domains") from error
 
@@ -161,8 +180,7 @@ def for_next(request: PeerRequest, segment: Segment, own: str) -> PeerRequest:
 def require_this_way(request: PeerRequest, segment: Segment, sender: str | None, network: Network, own: str) -> None:
     """
     Raises:
-        NotThatWay: a loop; it comes by another link, or from another domain, than the way that this domain knows; or it is
-            more than its sender may ask for.
+        NotThatWay: a loop; it comes by another link, or from another domain, than the way that this domain knows.
     """
     if own in request.through or len(request.through) > MOST_DOMAINS:
         raise NotThatWay(f"{own}: a loop of domains, {' → '.join((*request.through[-MOST_DOMAINS:], own))}")
@@ -180,22 +198,11 @@ def require_this_way(request: PeerRequest, segment: Segment, sender: str | None,
                 f"{own}: {sender} asks for the link whose {what} is {theirs}, and here it is {ours}: have the two"
                 " inventories name the same link"
             )
-    _require_may_ask(request, sender, network, own)
-
-
-def _require_may_ask(request: PeerRequest, sender: str, network: Network, own: str) -> None:
-    limits, reservation = network.domains[sender], request.reservation
-    if limits.at_most_bps is not None and reservation.peak_rate_bps > limits.at_most_bps:
-        raise NotThatWay(
-            f"{own}: {sender} may ask for {format_rate(limits.at_most_bps)} at most, and asks for"
-            f" {format_rate(reservation.peak_rate_bps)}"
-        )
-    if limits.services and reservation.service not in limits.services:
-        raise NotThatWay(f"{own}: {sender} may not ask for {reservation.service.value}")
 
 
 def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
-    """The reservation as other domains get it: with addresses for names, and without what is this domain's own business.
+    """The reservation as other domains get it: with addresses for names, and without what is this domain's own business;
+    what its community has signed goes along unchanged.
 
     Raises:
         NotThatWay: it is of a kind that only one domain can carry.
@@ -216,7 +223,7 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
         update={
             "source": reservation.source.model_copy(update={"host": source}),
             "destination": reservation.destination.model_copy(update={"host": destination}),
-            "labels": {},
+            "labels": {key: one for key, one in reservation.labels.items() if key in (COMMUNITY, ATTESTATION)},
             "released": False,
             "via": (),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from slotcar.policy.caller import Caller
@@ -15,7 +16,9 @@ CONTROLLER: Uid = ("Controller", "this")
 def principal_of(caller: Caller) -> tuple[Uid, list[dict[str, Any]]]:
     """The caller as policies see it, and what they know of it and of its owner."""
     member, owner = caller.member_of, owner_of(caller)
-    who: Uid = ("Program" if member.is_program else "Person", caller.name)
+    if member.is_neighbour and member.domain is not None:
+        return ("Domain", member.domain), []
+    who: Uid = (kind_of(caller), caller.name)
     parents: list[Uid] = [("Role", caller.role.value), ("Owner", owner)]
     parents += [("Group", one) for one in sorted(member.groups)]
     known = {"community": member.community, "domain": member.domain}
@@ -29,6 +32,12 @@ def principal_of(caller: Caller) -> tuple[Uid, list[dict[str, Any]]]:
     return who, [about, entity(("Owner", owner), parents_of_owner(member.community, member.domain))]
 
 
+def asked_by(caller: Caller) -> Mapping[str, Any] | None:
+    """The neighbour whose segment it would be: a neighbour reaches no other reservations than those that it asked for."""
+    member = caller.member_of
+    return named("Domain", member.domain) if member.is_neighbour and member.domain is not None else None
+
+
 def parents_of_owner(community: str | None, domain: str | None) -> list[Uid]:
     """What an owner is a part of."""
     return [(kind, name) for kind, name in (("Community", community), ("Domain", domain)) if name is not None]
@@ -39,6 +48,12 @@ def owner_of(caller: Caller) -> str:
     return caller.owner or caller.name
 
 
+def kind_of(caller: Caller) -> str:
+    """The type of the principal that the caller is."""
+    member = caller.member_of
+    return "Domain" if member.is_neighbour else "Program" if member.is_program else "Person"
+
+
 def verdict_on(caller: Caller, verb: str, owner: str | None = None) -> Verdict:
     """Whether the caller may do a verb, or what a right allows; `owner`: of what it would be done to, where it has one."""
 
@@ -47,7 +62,7 @@ def verdict_on(caller: Caller, verb: str, owner: str | None = None) -> Verdict:
         resource = CONTROLLER
         if owner is not None:
             resource = ("Reservation", f"of {owner}")
-            entities.append(entity(resource, owner=named("Owner", owner)))
+            entities.append(entity(resource, owner=named("Owner", owner), asked_by=asked_by(caller)))
         return Question(who, verb, resource, entities)
 
     key = (verb, owner, caller.name, caller.role, caller.owner, caller.member_of)

@@ -25,12 +25,14 @@ class Memberships:
 
     Attributes:
         is_program: it is no person.
+        is_neighbour: it is the controller of `domain`, which asks for what its own users asked it for.
     """
 
     groups: frozenset[str] = frozenset()
     community: str | None = None
     domain: str | None = None
     is_program: bool = False
+    is_neighbour: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +55,10 @@ class Caller:
     def actor(self) -> Actor:
         """Who does something, as the audit log is told."""
         return Actor(self.name, self.proof)
+
+
+def neighbour(domain: str, policies: Policies) -> Caller:
+    """Another domain's controller. It acts by what its domain may, and has no role in this one."""
+    member_of = Memberships(domain=domain, is_program=True, is_neighbour=True)
+    proof = f"signed messages of domain {domain}"
+    return Caller(f"domain {domain}", Role.REQUESTER, domain, member_of=member_of, proof=proof, policies=policies)

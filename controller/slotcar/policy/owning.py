@@ -7,7 +7,7 @@ from typing import Any
 
 from slotcar.policy.asking import CONTROLLER
 from slotcar.policy.policies import Policies
-from slotcar.policy.questions import Question, entity, integer, named
+from slotcar.policy.questions import MOST, Question, entity, integer, named
 from slotcar.policy.verdict import Verdict
 
 USE_ENDPOINT, CLAIM_HOST, BIND_PROCESSES = "use_endpoint", "claim_host", "bind_processes"
@@ -42,7 +42,8 @@ def on_endpoint(
     def question() -> Question:
         about = entity(
             ("Endpoint", place),
-            owners=None if known is None else [named("Owner", one) for one in sorted(known)],
+            is_owned=known is not None,
+            owners=[named("Owner", one) for one in sorted(known or ())],
             accounts=list(accounts),
         )
         return Question(("Owner", owner), action, ("Endpoint", place), [about], context)
@@ -51,8 +52,8 @@ def on_endpoint(
 
 
 def on_amounts(policies: Policies, action: str, owner: str, **context: Mapping[str, Any] | int | bool) -> Verdict:
-    """Whether the owner may have so much together, or go ahead with it without approval; amounts that are None are left
-    out."""
+    """Whether the owner may have so much together, or go ahead with it without approval; a limit that is None is beyond
+    every amount."""
     question = Question(("Owner", owner), action, CONTROLLER, (), _integers(context))
     if action != GO_AHEAD:
         return policies.decide(question)
@@ -62,5 +63,5 @@ def on_amounts(policies: Policies, action: str, owner: str, **context: Mapping[s
 
 def _integers(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _integers(one) for name, one in value.items() if one is not None}
+        return {name: _integers(MOST if one is None else one) for name, one in value.items()}
     return value if isinstance(value, bool) else integer(value)

@@ -9,16 +9,15 @@ from typing import Any
 
 from cedarpy import Decision, Entities, PolicySet, is_authorized
 
-from slotcar.policy.probes import ConditionProbe, nearest_of, policy_set_text, probe_set, probes_of
+from slotcar.policy.probes import ConditionProbe, nearest_of, probe_set, probes_of
 from slotcar.policy.questions import Question
 from slotcar.policy.reading import PolicyRule, read_rules, schema, shipped_sources
+from slotcar.policy.slicing import PolicySlices
 from slotcar.policy.statements import Source
 from slotcar.policy.verdict import NearPermit, Verdict
 
 #: Answers that are kept; a site has fewer callers, verbs and owners by far.
 MOST_KEPT = 10_000
-#: What is asked with a context, under the ledger's lock.
-ACTIONS = ("reserve",)
 
 
 class Policies:
@@ -35,8 +34,11 @@ class Policies:
         self.sources = (*own, *(one for one in shipped_sources() if one.file not in names))
         self.rules = read_rules(self.sources)
         self._own = own
-        self._set = PolicySet.from_json_str(policy_set_text({rule.name: rule.form for rule in self.rules}))
+        self._by_name = {rule.name: rule for rule in self.rules}
+        self._order = {rule.name: number for number, rule in enumerate(self.rules)}
+        self._slices = PolicySlices.of(self.rules)
         self._kept: dict[Hashable, Verdict] = {}
+        self._open: dict[Hashable, bool] = {}
 
     def __reduce__(self) -> tuple[Callable[[tuple[Source, ...]], Policies], tuple[tuple[Source, ...]]]:
         """A plan is made in another process, where Cedar's handles are made again."""
@@ -60,12 +62,13 @@ class Policies:
         files = {one.file for one in self._own}
         return any(rule.is_about(action) and rule.statement.file in files for rule in self.rules)
 
-    @cached_property
-    def open_actions(self) -> frozenset[str]:
-        """Those of `ACTIONS` that are permitted to everybody whatever the context is: nothing needs to be asked."""
-        return frozenset(
-            action for action in ACTIONS if self._is_open([one for one in self.rules if one.is_about(action)])
-        )
+    def is_open(self, action: str, kind: str) -> bool:
+        """Whether all principals of a kind are permitted the action whatever its context is: nothing needs to be asked."""
+        key = ("open", action, kind)
+        if key not in self._open:
+            rules = [one for one in self.rules if one.is_about(action) and one.may_be_about(kind)]
+            self._open[key] = self._is_open(rules)
+        return self._open[key]
 
     @cached_property
     def asks_totals(self) -> bool:
@@ -81,10 +84,13 @@ class Policies:
             known = Entities.from_json_str(entities, schema())
         except ValueError as error:
             return Verdict(allowed=False, errors=(str(error),))
-        answer = is_authorized(question.request, self._set, known, schema())
+        answer = is_authorized(question.request, self._slices.about(question), known, schema())
         if errors := answer.diagnostics.errors:
             return Verdict(allowed=False, errors=tuple(errors))
-        rules = tuple(rule for rule in self.rules if rule.name in set(answer.diagnostics.reasons))
+        order = self._order
+        rules = tuple(
+            sorted((self._by_name[name] for name in answer.diagnostics.reasons), key=lambda one: order[one.name])
+        )
         if answer.decision is Decision.Allow:
             return Verdict(allowed=True, by=rules)
         return Verdict(allowed=False, by=rules, nearest=() if rules else self._nearest(question, known))

@@ -33,6 +33,12 @@ class ConditionProbe:
         return f"{self.rule.name}/{self.number}"
 
     @property
+    def is_of_another_kind(self) -> bool:
+        """Whether only a principal of another type meets it, where this one does not."""
+        scope = self.form["principal"]
+        return self.part == "principal" and bool(scope["op"] == "is") and "in" not in scope
+
+    @property
     def text(self) -> str:
         """The condition as Cedar writes it."""
         written = policies_from_json_str(policy_set_text({"probe": self.form}))
@@ -51,12 +57,12 @@ def policy_set_text(forms: Mapping[str, Mapping[str, Any]]) -> str:
     return json.dumps({"staticPolicies": forms, "templates": {}, "templateLinks": []})
 
 
-def probes_of(rules: Sequence[PolicyRule]) -> tuple[ConditionProbe, ...]:
-    """The conditions of all permits among the rules."""
+def probes_of(rules: Sequence[PolicyRule], *, of_forbids: bool = False) -> tuple[ConditionProbe, ...]:
+    """The conditions of all permits among the rules; with `of_forbids`, those of all."""
     return tuple(
         ConditionProbe(rule, number, part, form)
         for rule in rules
-        if rule.permits
+        if rule.permits or of_forbids
         for number, (part, form) in enumerate(_conditions_of(rule.form))
     )
 
@@ -82,7 +88,7 @@ def nearest_of(
     for ones in by_rule.values():
         failed = [one for one in ones if one.key not in holding]
         failed = [one for one in failed if not any(f"`{one.key}`" in error for error in errors)] or failed
-        if any(one.part == "action" for one in failed):
+        if any(one.part == "action" or one.is_of_another_kind for one in failed):
             continue
         names_action = any(one.part == "action" for one in ones)
         ranked.append((sum(WEIGHTS.get(one.part, 1) for one in failed), not names_action, failed))

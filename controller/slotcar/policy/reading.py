@@ -51,6 +51,11 @@ class PolicyRule:
         named = scope.get("entities") or ([scope["entity"]] if "entity" in scope else None)
         return named is None or any(one["id"] == action for one in named)
 
+    def may_be_about(self, kind: str) -> bool:
+        """Whether a principal of the kind may be one that it is about."""
+        scope = self.form["principal"]
+        return bool(scope["op"] != "is" or scope["entity_type"] == kind)
+
     @property
     def is_unconditional(self) -> bool:
         """Whether it holds for everybody and everything."""

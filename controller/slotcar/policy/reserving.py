@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from slotcar.base.timebase import Window
-from slotcar.policy.asking import parents_of_owner, principal_of
+from slotcar.base.vocabulary import Service
+from slotcar.policy.asking import asked_by, parents_of_owner, principal_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.policies import Policies
-from slotcar.policy.questions import Question, Uid, entity, integer, named
+from slotcar.policy.questions import MOST, Question, Uid, entity, integer, named
 from slotcar.policy.site import Site
 
 ACTION = "reserve"
 #: The label that holds what a community's server has signed (`slotcar.policy.attesting`).
 ATTESTATION = "attestation"
+#: The label that says of which community it is. This and the attestation go along to other domains, unchanged.
+COMMUNITY = "community"
+#: The label of a segment of a connection, with the domain that asked for it.
+ASKED_BY = "slotcar.asked-by"
 #: What begins sooner is an immediate reservation.
 IMMEDIATE = timedelta(minutes=1)
+#: What may be asked for by a domain with which nothing else was agreed.
+UNLIMITED: Mapping[str, Any] = {"at_most_bps": MOST, "services": [named("Service", one.value) for one in Service]}
 _HOUR = timedelta(hours=1)
 _WHOLE_WEEK = 7 * 24
 
@@ -46,7 +53,8 @@ class WantedReservation:
 
     Attributes:
         needs: the services, SLSs, links, domains, hosts and kind of resource that it is in, by type and name.
-        rate_bps: the highest payload rate of one direction. sla_bps: see `Domain` of the schema.
+        rate_bps: the highest payload rate of one direction.
+        domain: what is known of the caller's; see `Domain` of the schema.
         totals: of its owner, and of the community and the domain of that, each with it.
     """
 
@@ -59,7 +67,7 @@ class WantedReservation:
     labels: Mapping[str, str]
     is_change: bool
     is_hold: bool
-    sla_bps: int | None = None
+    domain: Mapping[str, Any] = field(default_factory=dict)
     attested: Attested | None = None
     totals: Mapping[str, Total] | None = None
 
@@ -79,12 +87,13 @@ def question_of(caller: Caller, wanted: WantedReservation, site: Site, now: date
     """Whether the caller may have it."""
     who, entities = principal_of(caller)
     resource: Uid = ("Reservation", f"{wanted.owner}/{wanted.name}")
-    entities.append(entity(resource, wanted.needs, owner=named("Owner", wanted.owner)))
+    owner = named("Owner", wanted.owner)
+    entities.append(entity(resource, wanted.needs, owner=owner, asked_by=asked_by(caller)))
     community, domain = site.community_of(wanted.owner), site.domain_of(wanted.owner)
     if not any(one["uid"] == {"type": "Owner", "id": wanted.owner} for one in entities):
         entities.append(entity(("Owner", wanted.owner), parents_of_owner(community, domain)))
     if caller.member_of.domain is not None:
-        entities.append(entity(("Domain", caller.member_of.domain), sla_bps=wanted.sla_bps))
+        entities.append(entity(("Domain", caller.member_of.domain), **{**UNLIMITED, **wanted.domain}))
     return Question(who, ACTION, resource, entities, _context(wanted, site.zone, now))
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.problems import InvalidInput, Problem
+from slotcar.base.settings import is_loopback
 from slotcar.policy.caller import Caller, Memberships, Role
 from slotcar.policy.certificates import KnownCertificate, read_certificates
 from slotcar.policy.issuers import Issuer
@@ -27,10 +29,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """Owners that ask together. `keys`: of the server that signs for it, a JWK set as text; None where none does."""
+    """Owners that ask together.
+
+    Attributes:
+        keys: of the server that signs for it, a JWK set as text; None where none does.
+        server: where that is asked about requests that bring no signature; None where it is not.
+    """
 
     owners: frozenset[str]
     keys: str | None = None
+    server: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,17 @@ def site_of(inventory: Path | None) -> Site:
     folder = None if inventory is None else (inventory if inventory.is_dir() else inventory.parent) / FOLDER
     if folder is None or not folder.is_dir():
         return Site()
+    return site_in(folder)
+
+
+def site_in(folder: Path) -> Site:
+    """What a folder of policies says.
+
+    Raises:
+        InvalidInput: with every error of every file, by line.
+    """
+    if not folder.is_dir():
+        raise InvalidInput([Problem(str(folder), 0, "", "is no folder of policies")])
     problems: list[Problem] = []
     members: dict[str, Any] = {}
     issuers: tuple[Issuer, ...] = ()
@@ -165,10 +184,13 @@ class _Members:
 
     def community(self, name: str, value: Any) -> Community:
         key = f"communities.{name}"
-        if not isinstance(value, dict) or not {"owners"} <= set(value) <= {"owners", "keys"}:
-            self.problems.append(_wrong(self.document, key, "has `owners`, a list, and perhaps `keys`, a file's name"))
+        if not isinstance(value, dict) or not {"owners"} <= set(value) <= {"owners", "keys", "server"}:
+            words = "has `owners`, a list, and perhaps `keys`, a file's name, and `server`, an address"
+            self.problems.append(_wrong(self.document, key, words))
             return Community(frozenset())
-        return Community(self.names(f"{key}.owners", value["owners"]), self._keys(f"{key}.keys", value.get("keys")))
+        keys = self._keys(f"{key}.keys", value.get("keys"))
+        server = self._server(f"{key}.server", value.get("server"), keys)
+        return Community(self.names(f"{key}.owners", value["owners"]), keys, server)
 
     def zone(self, value: Any) -> tzinfo:
         try:
@@ -176,6 +198,22 @@ class _Members:
         except (KeyError, ValueError, TypeError, OSError):
             self.problems.append(_wrong(self.document, "timezone", "is no zone", str(value)))
             return UTC
+
+    def _server(self, key: str, value: Any, keys: str | None) -> str | None:
+        if value is None:
+            return None
+        if keys is None:
+            self.problems.append(_wrong(self.document, key, "has no `keys`, by which its signature is believed"))
+        try:
+            parts = urlsplit(value)
+            is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+            if is_safe and parts.hostname and parts.username is None:
+                return str(value)
+        except (ValueError, AttributeError, TypeError):
+            pass
+        words = "is no address of https without a user; http is for this machine alone"
+        self.problems.append(_wrong(self.document, key, words, str(value)))
+        return None
 
     def _keys(self, key: str, value: Any) -> str | None:
         if value is None:

@@ -24,7 +24,7 @@ from slotcar.book.reporting import Report
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
-from slotcar.store import database, group_queries, pages, queries, revisions, schema
+from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema
 from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
 from slotcar.store.database import LEADER_KEY
@@ -36,6 +36,7 @@ from slotcar.store.known_entries import KnownEntries
 from slotcar.store.listening import Lease, Listener, try_lead
 from slotcar.store.measurements import Measurements
 from slotcar.store.pages import Page
+from slotcar.store.policy_history import PolicyHistory
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.store.revisions import SchemaState
 from slotcar.store.sessions import SessionStore
@@ -345,6 +346,11 @@ class Ledger:
         """
         with database.reading(self._engine) as connection:
             return queries.between(connection, self._entry_cache, start, end, owner, limit)
+
+    def policy_history(self, since: datetime, owners: Collection[str] | None = None) -> PolicyHistory:
+        """What was asked of policies since then, and what was live meanwhile; of these owners, where some are named."""
+        with database.snapshot(self._engine) as connection:
+            return policy_history.read(connection, since, owners)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them."""

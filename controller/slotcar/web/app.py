@@ -26,6 +26,7 @@ from slotcar.web import (
     logs,
     maps,
     plans,
+    policies,
     requests,
     reservations,
     rollback,
@@ -43,7 +44,7 @@ PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
         home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage,
-        costs, logs, account,
+        costs, logs, policies, account,
     )
     for page in entity.PAGES
 )  # fmt: skip

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from slotcar.base.timebase import Window
 from slotcar.book.model import Entry, State
-from slotcar.book.rules.roles import Caller, Role, is_operator, may_change
+from slotcar.book.rules.roles import Caller, Role, may_change
 from slotcar.book.slot_now import SlotState
 from slotcar.book.slot_states import ACTING
+from slotcar.policy.asking import owner_of, verdict_on
 from slotcar.views.device_states import DeviceState
 from slotcar.views.phases import Phase
 from slotcar.web.times import Clock
@@ -121,13 +122,38 @@ def _on_devices(entry: Entry, clock: Clock) -> str:
     return f"It is {slot.state.words}{why}."
 
 
-def why_not_operator(caller: Caller, what: str) -> str:
-    """Empty for an operator; else who may."""
-    return "" if is_operator(caller) else f"Only an operator may {what}; you are {article(caller.role)}."
+#: The file of the policies that ship about roles, of which people are told in the page's own words.
+SHIPPED_ROLES = "roles.cedar"
 
 
-def why_not_change(caller: Caller) -> str:
-    return "" if may_change(caller) else f"You are {article(caller.role)}, which only reads."
+def why_not_operator(caller: Caller, what: str, verb: str = "operate") -> str:
+    """Empty where the caller may do the verb; else who may, or which policy forbids it."""
+    return _why_not(caller, verb, f"Only an operator may {what}; you are {article(caller.role)}.", what)
+
+
+def why_not_change(caller: Caller, verb: str = "change", owner: str | None = None) -> str:
+    """As `why_not_operator`, of a verb about reservations of an owner; the caller's own where none is named."""
+    whose = owner_of(caller) if owner is None else owner
+    only_reads = f"You are {article(caller.role)}, which only reads."
+    usual = only_reads if not may_change(caller) else f"You change no reservations of {whose}."
+    return _why_not(caller, verb, usual, f"{verb} a reservation of {whose}", whose)
+
+
+def _why_not(caller: Caller, verb: str, usual: str, what: str, owner: str | None = None) -> str:
+    verdict = verdict_on(caller, verb, owner)
+    if verdict.allowed:
+        return ""
+    ships = all(rule.statement.file == SHIPPED_ROLES for rule in verdict.by)
+    if (
+        ships
+        and not verdict.errors
+        and SHIPPED_ROLES
+        in {near.rule.statement.file for near in verdict.nearest} | {rule.statement.file for rule in verdict.by}
+    ):
+        return usual
+    words = {"who": caller.name, "what": what, "role": caller.role.value, "owner": owner_of(caller), "of": owner or ""}
+    sentence = verdict.sentence(words)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def article(role: Role) -> str:

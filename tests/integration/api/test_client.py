@@ -184,6 +184,7 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     assert slotcar.send(verbs.Closest({"file": ["anl-premium"]}, ["lbnl-premium"]))["items"]
     assert slotcar.send(verbs.Gather({"anl-premium": "1 GB", "lbnl-premium": "1 GB"}))["items"]
     assert slotcar.send(verbs.ReservationUsage(handle))["handle"] == handle
+    assert slotcar.send(verbs.PolicyWhy(handle))["now"]["permitted"]
     for sums in (verbs.CountedUsage(), verbs.UnusedReservations()):
         assert slotcar.send(sums)["items"] == []
     assert slotcar.send(verbs.LinkUsage("anl-7507-1", "ATM1/0/0"))["unknown"]

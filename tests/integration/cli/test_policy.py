@@ -1,4 +1,4 @@
-"""`slotcar policy test` says of each case what the policies of an inventory answer."""
+"""`slotcar policy` says what the policies of an inventory answer: to cases, of a reservation, and what others would."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from slotcar.cli.app import app
+from slotcar.cli.exit_codes import ExitCode
+from tests.integration.cli.conftest import Cli
+from tests.integration.cli.test_backup import Write
 
 CASES = """
 - {who: ann, role: requester, owner: noc, verb: approve, expect: permit}
@@ -59,3 +62,27 @@ def test_what_is_wrong_in_a_file_of_cases_is_named(inventory: Path, text: str, w
     done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
     assert done.exit_code != 0
     assert words in str(done.exception)
+
+
+def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: Write, tmp_path: Path) -> None:
+    assert cli("apply", reservations(), "--yes").code == 0
+    why = cli("policy", "why", "hep/cms")
+    assert why.code == 0, why
+    assert "tester@cli asked for it, which was permitted" in why.out
+    assert "operators-do-everything (roles.cedar:3)" in why.out
+    assert why.out.count("owner: 1 live, at most 20 Mbit/s at once") == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    same = cli("policy", "diff", other)
+    assert (same.code, same.out) == (0, "Of 1 requests none would be decided otherwise.\n")
+    (other / "slow.cedar").write_text(
+        '@id("slow") @refusal("{who} may have 10 Mbit/s") forbid (principal, action == Action::"reserve", resource)'
+        " when { context.totals.owner.peak_bps > 10000000 };"
+    )
+    differing = cli("policy", "diff", other)
+    assert differing.code == ExitCode.DIFFERENT, differing
+    assert "would be refused" in differing.out
+    assert "tester@cli may have 10 Mbit/s; they allow up to 10 Mbit/s in its place" in " ".join(differing.out.split())
+    assert "is no folder of policies" in cli("policy", "diff", tmp_path / "none").err
+    (other / "slow.cedar").write_text("permit;")
+    assert "slow.cedar:1" in cli("policy", "diff", other).err

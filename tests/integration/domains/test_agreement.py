@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -35,9 +36,10 @@ def test_a_chain_commits_everywhere(world: World) -> None:
 
 def limit(world: World, at_most_bps: int) -> None:
     """Has lbnl let esnet ask for so much at most."""
-    lbnl = world.domains["lbnl"]
-    esnet = lbnl.network.domains["esnet"].model_copy(update={"at_most_bps": at_most_bps})
-    lbnl.network = lbnl.network.model_copy(update={"domains": {**lbnl.network.domains, "esnet": esnet}})
+    ledger = world.ledgers["lbnl"]
+    policy = ledger.terms.policy
+    reserving = replace(policy.reserving, agreements={"esnet": {"at_most_bps": at_most_bps}})
+    ledger.set_terms(replace(ledger.terms, policy=replace(policy, reserving=reserving)))
 
 
 def _all():  # type: ignore[no-untyped-def]
@@ -61,7 +63,10 @@ def test_the_last_domain_refuses_for_all(world: World) -> None:
     """Its SLS alone is taken: those before it have room."""
     limit(world, 5_000_000)
     connection = reserved(world)
-    with pytest.raises(ConnectionRefused, match=r"^lbnl: esnet may ask for 5 Mbit/s at most, and asks for 10 Mbit/s$"):
+    with pytest.raises(
+        ConnectionRefused,
+        match=r"^lbnl: domain esnet may not ask for so much: .*; they allow up to 5 Mbit/s in its place$",
+    ):
         world.domains["anl"].in_force(connection, 1, 1)
     assert world.rates() == {name: [] for name in NAMES}
     assert not world.held()
@@ -84,7 +89,7 @@ def test_a_change_is_made_everywhere_or_nowhere(world: World) -> None:
     limit(world, 21_000_000)
     anl.modify(connection, premium(22_000_000))
     world.run()
-    with pytest.raises(ConnectionRefused, match="lbnl: esnet may ask for 21 Mbit/s"):
+    with pytest.raises(ConnectionRefused, match=r"lbnl: domain esnet may not ask for so much: .* up to 21 Mbit/s"):
         anl.in_force(connection, 4, 1)
     assert world.rates() == before
     anl.modify(connection, premium(5_000_000))

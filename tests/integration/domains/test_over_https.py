@@ -33,7 +33,7 @@ from slotcar.domains.carrying import HttpsCarrier, NotReached
 from slotcar.domains.keys import load_certificate, load_key, make_key
 from slotcar.domains.neighbours import Neighbour
 from slotcar.network.model import Network
-from slotcar.store import open_ledger
+from slotcar.store import Ledger, open_ledger
 from tests.integration.domains.three import NAMES, World
 from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.ports import free_port
@@ -49,6 +49,7 @@ RESERVATION = {
 class Controllers:
     clients: dict[str, httpx.Client]
     agreements: dict[str, Agreement]
+    ledgers: dict[str, Ledger]
 
     def ask(self, name: str, method: str, path: str, body: Any = None, status: int = 200) -> Any:
         answer = self.clients[name].request(method, path, json=body)
@@ -69,7 +70,7 @@ def controllers(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contr
 def running(world: World) -> Iterator[Controllers]:
     ports = {name: free_port() for name in NAMES}
     with ExitStack() as stack:
-        started = Controllers({}, {})
+        started = Controllers({}, {}, {})
         for name in NAMES:
             folder = world.folder / name
             settings = Settings(state_dir=folder, domain=name, open=True, reconcile=False, inventory=world.folder,
@@ -83,6 +84,7 @@ def running(world: World) -> Iterator[Controllers]:
             listen(sockets, 16)
             stack.enter_context(listening_to_neighbours(context, sockets))
             started.agreements[name] = context.agreement
+            started.ledgers[name] = ledger
             started.clients[name] = stack.enter_context(serving(create_app(context)))
         yield started
 
@@ -151,12 +153,15 @@ def test_what_leaves_the_domain_is_not_reserved_in_part(controllers: Controllers
 
 
 def test_a_refusal_says_which_domain_in_its_numbers(controllers: Controllers) -> None:
-    lbnl = controllers.agreements["lbnl"]
-    esnet = lbnl.network.domains["esnet"].model_copy(update={"at_most_bps": 5_000_000})
-    lbnl.network = lbnl.network.model_copy(update={"domains": {**lbnl.network.domains, "esnet": esnet}})
+    ledger = controllers.ledgers["lbnl"]
+    policy = ledger.terms.policy
+    reserving = replace(policy.reserving, agreements={"esnet": {"at_most_bps": 5_000_000}})
+    ledger.set_terms(replace(ledger.terms, policy=replace(policy, reserving=reserving)))
     problem = controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 409)
     assert problem["type"].endswith("refused-by-domain")
-    assert problem["detail"] == "lbnl: esnet may ask for 5 Mbit/s at most, and asks for 10 Mbit/s"
+    assert problem["detail"] == (
+        "lbnl: domain esnet may not ask for so much: its agreement has less; they allow up to 5 Mbit/s in its place"
+    )
 
 
 def test_an_agent_over_https(controllers: Controllers) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +20,27 @@ from slotcar.base.settings import Settings
 from slotcar.book.model import Entry
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.broker import Broker
+from slotcar.broker.past_policies import PastPolicies
 from slotcar.broker.requests import Options
 from slotcar.network import load_network
 from slotcar.network.model import Network
+from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.modification import Modification
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.site import Site, site_of
 from slotcar.reservation import from_mapping
-from slotcar.store import Ledger
+from slotcar.store import EntryFilter, Ledger
 from tests.integration.api.conftest import GARNET, ROOT
+from tests.support.ports import free_port
 
 #: A Monday, 23 h in Chicago.
 NIGHT = datetime(2027, 3, 2, 5, 0, tzinfo=UTC)
 NOON = datetime(2027, 3, 2, 18, 0, tzinfo=UTC)
 MBPS = 1_000_000
 HOUR = timedelta(hours=1)
+#: Requests at once.
+MANY = 20
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +148,143 @@ def test_what_a_community_has_together_is_exact_when_many_ask_at_once(
             return str(error)
         return "admitted"
 
-    with ThreadPoolExecutor(12) as pool:
-        answers = list(pool.map(answer, range(12)))
+    with ThreadPoolExecutor(MANY) as pool:
+        answers = list(pool.map(answer, range(MANY)))
     assert answers.count("admitted") == 4, answers
     refused = [one for one in answers if one != "admitted"]
     assert all("context.totals.community.peak_bps <= 20000000" in one for one in refused), refused
+
+
+def test_a_neighbours_transit_is_within_its_sla_when_many_ask_at_once(broker: Broker, site: Site) -> None:
+    anl = site.caller("anl-broker", Role.REQUESTER, "anl")
+    sla_bps = min(
+        one.rate_bps
+        for one in broker.network.sls.values()
+        if one.upstream == "anl" and one.service.value == "ip-premium"
+    )
+
+    def answer(number: int) -> str:
+        try:
+            ask(broker, anl, f"now-{number}", 4, NOON, NOON, port=6000 + number)
+        except (NotPermitted, RefusedByAdmission) as error:
+            return type(error).__name__
+        return "admitted"
+
+    with ThreadPoolExecutor(MANY) as pool:
+        answers = list(pool.map(answer, range(MANY)))
+    admitted = broker.list(EntryFilter(owner="anl", limit=100), anl)
+    total_bps = sum(one.reservation.peak_rate_bps for one in admitted)
+    assert answers.count("admitted") == len(admitted) > 1
+    assert total_bps <= sla_bps
+    with pytest.raises((NotPermitted, RefusedByAdmission)):
+        ask(broker, anl, "one-more", 4, NOON, NOON, port=7000)
+
+
+def test_people_at_a_unique_resource_are_told_apart_when_many_ask_at_once(broker: Broker, site: Site) -> None:
+    def answer(number: int) -> bool:
+        who = site.caller(("alice", "bob")[number % 2], Role.REQUESTER, "vis")
+        try:
+            ask(broker, who, f"v-{number}", 1, NOON + HOUR, NOON, destination=f"lbnl-competing:{7000 + number}")
+        except NotPermitted:
+            return False
+        return True
+
+    with ThreadPoolExecutor(MANY) as pool:
+        assert list(pool.map(answer, range(MANY))) == [True, False] * (MANY // 2)
+
+
+@dataclass
+class CommunityServer:
+    """What the server of hep answers: signs, refuses, says nonsense, or says nothing until `over` is set."""
+
+    address: str
+    answers: dict[str, str]
+    over: threading.Event
+    questions: list[dict[str, Any]]
+
+
+@pytest.fixture
+def server(key: OKPKey) -> Iterator[CommunityServer]:
+    here = CommunityServer("", {}, threading.Event(), [])
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            here.questions.append(question)
+            match here.answers.get(question["name"], "signs"):
+                case "refuses":
+                    status, document = 403, {"detail": "no beam time"}
+                case "nonsense":
+                    status, document = 200, {"yes": "please"}
+                case "waits":
+                    here.over.wait()
+                    return
+                case _:
+                    until = NIGHT + HOUR
+                    text = attestation("hep", question["owner"], question["name"], question["rate_bps"], until, key)
+                    status, document = 200, {"attestation": text}
+            body = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    here.address = f"http://127.0.0.1:{listening.server_address[1]}/approve"
+    thread = threading.Thread(target=listening.serve_forever)
+    thread.start()
+    yield here
+    here.over.set()
+    listening.shutdown()
+    thread.join()
+    listening.server_close()
+
+
+@pytest.fixture
+def asking_broker(
+    ledger: Ledger, network: Network, inventory: Path, server: CommunityServer, tmp_path: Path
+) -> Broker:
+    """Of a site that asks the community's server at admission."""
+    members = inventory / "policies" / "site.yml"
+    text = members.read_text().replace("    keys: hep.jwks", f"    server: {server.address}\n    keys: hep.jwks")
+    members.write_text(text)
+    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
+
+
+def test_a_communitys_server_is_asked_at_admission(asking_broker: Broker, server: CommunityServer) -> None:
+    site = asking_broker.ledger.terms.policy.reserving.site
+    cms = site.caller("cms-transfer", Role.REQUESTER, "cms")
+    hep = {"community": "hep"}
+    entry = ask(asking_broker, cms, "run", 5, NIGHT + HOUR, NIGHT, labels=hep)
+    assert server.questions[0] == {**server.questions[0], "owner": "cms", "name": "run", "rate_bps": 5 * MBPS}
+    changed = asking_broker.modify(entry.handle, Modification(rate_bps=8 * MBPS), cms, NIGHT)
+    assert changed.reservation.peak_rate_bps == server.questions[1]["rate_bps"] == 8 * MBPS
+    why = PastPolicies(asking_broker).why(entry.handle, site.caller("ops", Role.OPERATOR), NIGHT)
+    assert why.then.permitted, "what the server signed is kept"
+    cases = {"refuses": "the server of hep refuses: no beam time", "nonsense": "nothing that it signed"}
+    cases["waits"] = "the server of hep did not answer within"
+    for port, (name, words) in enumerate(cases.items(), 6000):
+        server.answers[name] = name
+        with pytest.raises(NotPermitted, match=f"but not: context has attested.*{words}"):
+            ask(asking_broker, cms, name, 5, NIGHT + HOUR, NIGHT, port=port, labels=hep)
+
+
+def test_a_communitys_server_that_nobody_reaches_has_not_approved(
+    asking_broker: Broker, server: CommunityServer
+) -> None:
+    site = asking_broker.ledger.terms.policy.reserving.site
+    nowhere = replace(site.communities["hep"], server=f"http://127.0.0.1:{free_port()}/approve")
+    policy = asking_broker.ledger.terms.policy
+    elsewhere = replace(site, communities={"hep": nowhere})
+    reserving = replace(policy.reserving, site=elsewhere)
+    asking_broker.ledger.set_terms(replace(asking_broker.ledger.terms, policy=replace(policy, reserving=reserving)))
+    cms = elsewhere.caller("cms-transfer", Role.REQUESTER, "cms")
+    with pytest.raises(NotPermitted, match="the server of hep was not reached"):
+        ask(asking_broker, cms, "run", 5, NIGHT + HOUR, NIGHT, labels={"community": "hep"})
+    assert not server.questions
 
 
 def test_a_change_is_asked_about_too_and_gives_back_what_it_had(

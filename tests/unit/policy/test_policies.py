@@ -173,16 +173,19 @@ def test_quotas_gate_and_owners_are_policies_that_a_site_may_replace() -> None:
     assert on_amounts(Policies([freely]), GO_AHEAD, "hep", **amounts).allowed
     assert not on_amounts(Policies([freely]), GO_AHEAD, "astro", **amounts).allowed
     none = {"reservations": 0, "windows": 0, "holds": 0, "volume_bits": 0}
+    no_limit: dict[str, int | None] = dict.fromkeys(none)
     some, beyond = none | {"reservations": 3}, none | {"volume_bits": 2**70}
     few = Source(
         "few.cedar",
         '@id("few") forbid (principal, action == Action::"have", resource) when { context.after.reservations > 2 };',
     )
-    assert [one.name for one in on_amounts(Policies([few]), HAVE, "hep", before=none, after=some, quota={}).by] == [
-        "few"
-    ]
-    assert on_amounts(shipped_policies(), HAVE, "hep", before=none, after=some, quota={}).allowed
-    assert not on_amounts(shipped_policies(), HAVE, "hep", before=none, after=beyond, quota={"volume_bits": 5}).allowed
+    assert [
+        one.name for one in on_amounts(Policies([few]), HAVE, "hep", before=none, after=some, quota=no_limit).by
+    ] == ["few"]
+    assert on_amounts(shipped_policies(), HAVE, "hep", before=none, after=some, quota=no_limit).allowed
+    assert not on_amounts(
+        shipped_policies(), HAVE, "hep", before=none, after=beyond, quota=no_limit | {"volume_bits": 5}
+    ).allowed
     closed = Source(
         "closed.cedar",
         '@id("closed") forbid (principal, action == Action::"use_endpoint", resource == Endpoint::"10.0.0.1");',

@@ -4,6 +4,7 @@ held by tests/integration/api/test_access.py."""
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from slotcar.api.app import openapi_document
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Caller, Role
 
-PAGE = (Path(__file__).parents[3] / "docs" / "security.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("## Who may do what")[2].partition("\n## ")[0]
 ROWS = re.findall(r"^\| ([A-Z]+) (/v1\S*) \| (\S+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", TABLE, re.MULTILINE)
 VERBS = {
@@ -40,6 +42,11 @@ def test_the_table_says_what_the_policies_say(row: tuple[str, ...]) -> None:
     verb = VERBS[method, path]
     for caller, cell in zip(CALLERS, cells, strict=True):
         assert is_permitted(caller, verb, whose) is cell.startswith("yes"), (verb, caller.role)
+
+
+def test_the_table_is_made_of_the_policies() -> None:
+    module = runpy.run_path(str(ROOT / "tools" / "rights_table.py"))
+    assert module["with_table"](PAGE) == PAGE, "docs/security.md is old; run: make generate"
 
 
 def test_every_verb_is_in_the_table() -> None:

@@ -65,6 +65,9 @@ domains: {anl: [anl, cms]}
         ("groups:\n  duty: [ann, '']", 2, "is no name"),
         ("communities:\n  hep: [cms]", 2, "has `owners`"),
         ("communities:\n  hep:\n    owners: [cms]\n    keys: ../x", 4, "is no name of a file beside this one"),
+        ("communities:\n  hep:\n    owners: [cms]\n    server: https://x.example/ask", 4, "has no `keys`"),
+        ("communities:\n  hep:\n    owners: [cms]\n    server: http://x.example/ask", 4, "is no address of https"),
+        ("communities:\n  hep:\n    owners: [cms]\n    server: 7", 4, "is no address of https"),
         ("domains:\n  a: [x]\n  b: [x]", 3, "who is in a already"),
         ("- a", 1, "is no mapping"),
     ],
@@ -91,7 +94,7 @@ def test_hours_and_weekdays_are_the_sites(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(1, 9)), max_size=8), st.integers(0, 20))
 def test_a_peak_is_the_highest_sum_at_an_instant(others: list[tuple[int, int, int]], start: int) -> None:
-    forms = [(reservation("x", rate, at, at + length),) for at, length, rate in others]
+    forms = [(reservation("x", rate, at, at + length).slots,) for at, length, rate in others]
     own = reservation("own", 1, start, start + 5)
     at_minutes = [sum(rate for at, length, rate in others if at <= minute < at + length) for minute in range(40)]
     assert peak_bps(forms, own.slots) == max(at_minutes[start : start + 5])
@@ -99,9 +102,9 @@ def test_a_peak_is_the_highest_sum_at_an_instant(others: list[tuple[int, int, in
 
 def test_a_change_that_waits_counts_where_it_is_greater() -> None:
     old, new = reservation("x", 5, 0, 10), reservation("x", 8, 5, 15)
-    assert peak_bps([(old, new)], reservation("own", 1, 0, 5).slots) == 5
-    assert peak_bps([(old, new)], reservation("own", 1, 4, 6).slots) == 8
-    assert peak_bps([(old, new)], reservation("own", 1, 15, 16).slots) == 0
+    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 0, 5).slots) == 5
+    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 4, 6).slots) == 8
+    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 15, 16).slots) == 0
 
 
 @given(st.integers(1, 2**40), st.integers(0, 2**40))

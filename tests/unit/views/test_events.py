@@ -46,14 +46,19 @@ def test_an_owners_webhook_is_told_what_its_owner_is() -> None:
 def test_every_detail_of_a_reservations_event_is_an_owners_or_another_owners() -> None:
     """A new one is not forgotten: it is marked in its class, or it is named here."""
     kinds = [kind for kind in KINDS.values() if kind.kind.startswith("reservation.")]
-    assert {detail.key for kind in kinds for detail in layout_of(kind)} - owners_details() == {ROOM, ROOM_OWNER, PROOF}
+    assert {detail.key for kind in kinds for detail in layout_of(kind)} - owners_details() == {
+        ROOM,
+        ROOM_OWNER,
+        PROOF,
+        "requester",
+    }
 
 
 def test_an_owner_is_shown_these_details_and_no_others() -> None:
     """A mark in a class shows a detail of every event of that name, also of those that were recorded before it."""
     shown = (
-        "actor at before counted_s devices forward_bps hold_until message missing_bytes name needed_bps owner part reason"
-        " remaining_bytes reservation reserved_bits reverse_bps used_bytes version"
+        "actor at before counted_s devices forward_bps hold_until message missing_bytes name needed_bps owner part policies"
+        " reason remaining_bytes reservation reserved_bits reverse_bps used_bytes version"
     )
     assert sorted(owners_details()) == shown.split()
 

@@ -33,6 +33,7 @@ from slotcar_client.wire.verbs.groups import (
 )
 from slotcar_client.wire.verbs.offers import Endpoints, Limits, Services, Whoami
 from slotcar_client.wire.verbs.plans import Apply
+from slotcar_client.wire.verbs.policies import PolicyWhy
 from slotcar_client.wire.verbs.reservations import (
     Addable,
     Approve,
@@ -119,6 +120,7 @@ __all__ = [
     "ModifyConnection",
     "Network",
     "Place",
+    "PolicyWhy",
     "Progress",
     "Rates",
     "RecordProbe",

@@ -117,7 +117,7 @@ class EndpointOwners:
         accounts = self._accounts_of(reservation.owner, claim.place)
         kind, _, name = bound.partition(":")
         by_operator = claim.accounts == (ANY_ACCOUNT,)
-        context: dict[str, Any] = {"by_operator": by_operator, "granted": list(claim.accounts)}
+        context: dict[str, Any] = {"by_operator": by_operator, "granted": list(claim.accounts), "account": ""}
         if kind == "user":
             context["account"] = name
         verdict = on_endpoint(

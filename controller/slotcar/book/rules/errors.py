@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import iso
 from slotcar.base.units import format_duration, format_rate
+from slotcar_client.wire.events import PolicyRefused
 
 
 class RefusedByPolicy(SlotcarError):
@@ -52,7 +53,10 @@ class NotPermitted(RefusedByPolicy):
     Attributes:
         policies: those that forbid it, by name; none where only no policy permits it.
         largest_bps: the largest rate that they allow in its place; None where there is none.
+        kept: the handle and the event by which the log keeps it; None where it does not.
     """
+
+    kept: tuple[str, PolicyRefused] | None = None
 
     def __init__(
         self, sentence: str, policies: Sequence[str] = (), largest_bps: int | None = None, not_attested: str = ""
@@ -61,6 +65,11 @@ class NotPermitted(RefusedByPolicy):
         largest = f"; they allow up to {format_rate(largest_bps)} in its place" if largest_bps else ""
         unheard = f"; its attestation is not believed: {not_attested}" if not_attested else ""
         super().__init__(f"{sentence}{largest}{unheard}")
+
+    def to_be_kept(self, handle: str, says: PolicyRefused) -> NotPermitted:
+        """The same, of which the log is to keep this."""
+        self.kept = (handle, says)
+        return self
 
 
 class FlowTaken(RefusedByPolicy):

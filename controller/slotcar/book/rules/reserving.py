@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from slotcar.book.rules.amounts import counted_slots
 from slotcar.network.path.model import Path
 from slotcar.policy.questions import Uid
 from slotcar.policy.site import Site
@@ -20,10 +20,12 @@ FLOW = "flow"
 class ReservingRules:
     """Attributes:
     domains: of each device.
+    agreements: by neighbour, what was agreed with it; see `Domain` of the schema.
     """
 
     site: Site = field(default_factory=Site)
     domains: Mapping[str, str] = field(default_factory=dict)
+    agreements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def needs(self, reservation: Reservation, paths: Sequence[Path]) -> tuple[Uid, ...]:
         """What a reservation on these paths is in: its service, SLSs, links, domains, hosts and kind, each once."""
@@ -38,9 +40,18 @@ class ReservingRules:
         return tuple(dict.fromkeys(needs))
 
 
-def peak_bps(forms: Iterable[Sequence[Reservation]], during: Sequence[Slot]) -> int:
-    """The highest sum of rates, of one direction each, at an instant of `during`. `forms`: for each reservation what it is
-    and what it may become; the greater counts at each instant."""
+@dataclass(frozen=True, slots=True)
+class LiveRates:
+    """What a live reservation has when. `forms`: the counted slots of what it is, and of what it may become."""
+
+    owner: str
+    asked_by: str | None
+    forms: tuple[tuple[Slot, ...], ...]
+
+
+def peak_bps(forms: Iterable[Sequence[Sequence[Slot]]], during: Sequence[Slot]) -> int:
+    """The highest sum of rates, of one direction each, at an instant of `during`. `forms`: for each reservation the slots
+    of what it is and of what it may become; the greater counts at each instant."""
     steps: list[tuple[datetime, int]] = []
     for of_one in forms:
         steps += _steps(of_one)
@@ -60,9 +71,9 @@ def peak_bps(forms: Iterable[Sequence[Reservation]], during: Sequence[Slot]) -> 
     return highest
 
 
-def _steps(forms: Sequence[Reservation]) -> list[tuple[datetime, int]]:
+def _steps(forms: Sequence[Sequence[Slot]]) -> list[tuple[datetime, int]]:
     """By how much the rate changes at which instants."""
-    slots = [slot for form in forms for slot in counted_slots(form)]
+    slots = [slot for form in forms for slot in form]
     instants = sorted({moment for slot in slots for moment in (slot.start, slot.end)})
     if len(forms) == 1:
         return [step for slot in slots for step in ((slot.start, max(slot.rates)), (slot.end, -max(slot.rates)))]

@@ -62,7 +62,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
         _LOOKS_FOR_ROOM,
     ),
     **dict.fromkeys((verbs.ConnectionStatus, verbs.Connections, verbs.Domains), _READS),
-    **dict.fromkeys((verbs.Status, verbs.List, verbs.Group, verbs.GroupList), _READS),
+    **dict.fromkeys((verbs.Status, verbs.List, verbs.Group, verbs.GroupList, verbs.PolicyWhy), _READS),
     **dict.fromkeys((verbs.Whoami, verbs.Endpoints, verbs.Services, verbs.Limits), _READS),
     **dict.fromkeys((verbs.Timeline, verbs.Boundaries, verbs.Boundary, verbs.Usage), _READS),
     **dict.fromkeys(

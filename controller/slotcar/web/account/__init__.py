@@ -6,9 +6,14 @@ from zoneinfo import available_timezones
 
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
+from slotcar.policy.asking import owner_of
+from slotcar.policy.caller import Caller
+from slotcar.policy.reading import rights
 from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
+from slotcar.web.words import why_not_change, why_not_operator
+from slotcar_client.wire.verbs import VERBS
 
 
 def show(visit: Visit) -> Answer:
@@ -16,9 +21,20 @@ def show(visit: Visit) -> Answer:
     limits = visit.broker.limits(None, visit.caller, visit.now)
     model = {
         "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
-        "sequence": visit.broker.ledger.last_event(),
+        "rights": rights_of(visit.caller), "sequence": visit.broker.ledger.last_event(),
     }  # fmt: skip
     return Shown("account/page.html", model)
+
+
+def rights_of(caller: Caller) -> list[tuple[str, str]]:
+    """Each verb in words, and why the caller may not do it; empty where it may. Reservations are its own owner's."""
+    owner = owner_of(caller)
+    rows = []
+    for name, verb in VERBS.items():
+        is_owners = rights()[name] in ("see", "change")
+        why = why_not_change(caller, name, owner) if is_owners else why_not_operator(caller, "do this", name)
+        rows.append((verb.summary, why))
+    return rows
 
 
 def set_zone(visit: Visit) -> Answer:

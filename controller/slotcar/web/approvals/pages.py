@@ -58,7 +58,9 @@ def one(visit: Visit) -> Answer:
         "resources": resource_rows(effect),
         "groups": [GroupRows(place, group) for place, group in enumerate(device_groups(effect), 1)],
         "at": effect.explanation.at, "notes": effect.explanation.notes,
-        "why_not": why_not_operator(visit.caller, "approve or reject"),
+        "why_not": {
+            verb: why_not_operator(visit.caller, "approve or reject", verb) for verb in ("approve", "reject")
+        },
     }  # fmt: skip
     return Shown("approvals/page.html", model)
 

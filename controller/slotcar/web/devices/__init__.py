@@ -66,7 +66,7 @@ def one(visit: Visit) -> Answer:
         "more_resources": more is not None,
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
         "held": holds_of(visit.broker.ledger, visit.now, [name]).get(name),
-        "why_not": why_not_operator(visit.caller, "hold or release a router"),
+        "why_not": why_not_operator(visit.caller, "hold or release a router", "hold"),
         "domain": network.domains[network.devices[name].domain],
         "described": [one for _, one in sorted(network.devices[name].interfaces.items()) if one.description],
         "sls": [sls.name for sls in network.sls.values() if sls.ingress.device == name],

@@ -35,7 +35,7 @@ reservations:
 
 def form(visit: Visit) -> Answer:
     model = {
-        "text": "", "example": EXAMPLE, "why_not": why_not_change(visit.caller), "plan": None,
+        "text": "", "example": EXAMPLE, "why_not": why_not_change(visit.caller, "apply"), "plan": None,
         "sequence": visit.broker.ledger.last_event(), "set": SET,
     }  # fmt: skip
     return Shown("plans/page.html", model)
@@ -59,7 +59,7 @@ def plan(visit: Visit) -> Answer:
                 plan_document["not_looked_at"], plan_document["looked_at"], bool(plan_document["in_the_way"])
             ),
             "document": json.dumps(_short(plan_document)),
-            "why_not": why_not_change(visit.caller),
+            "why_not": why_not_change(visit.caller, "apply"),
         },
         heading="Plan",
     )

@@ -28,7 +28,7 @@ def form(visit: Visit) -> Answer:
         "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
         "networks": [one["prefix"] for one in ends["networks"]], "services": sorted(one.value for one in RESERVED_SERVICES),
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
-        "why_not": why_not_change(visit.caller), "operator": visit.is_operator,
+        "why_not": why_not_change(visit.caller, "create"), "operator": visit.is_operator,
         "sequence": visit.broker.ledger.last_event(),
     }  # fmt: skip
     return Shown("requests/page.html", model)

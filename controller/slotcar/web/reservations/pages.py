@@ -156,9 +156,10 @@ def _model(visit: Visit) -> dict[str, Any]:
 
 def _actions(visit: Visit, entry: Entry) -> dict[str, str]:
     """What may be asked for in this state, each with the reason why this caller may not; empty where it may."""
-    why, held = why_not_change(visit.caller), entry.state is State.HELD and over_since(entry, visit.now) is None
+    held = entry.state is State.HELD and over_since(entry, visit.now) is None
     offered = {"commit": held, "extend": held, "cancel": can_be_cancelled(entry, visit.now)}
-    return {name: why for name, possible in offered.items() if possible}
+    owner = entry.reservation.owner
+    return {verb: why_not_change(visit.caller, verb, owner) for verb, possible in offered.items() if possible}
 
 
 def commit(visit: Visit) -> Answer:

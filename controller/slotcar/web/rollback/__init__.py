@@ -23,7 +23,8 @@ def listed(visit: Visit) -> Answer:
     revisions, following = visit.overview.revisions(visit.parameter("before") or None, PAGE, visit.caller)
     model = {
         "rows": revisions, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
-        "devices": sorted(visit.broker.network.devices), "why_not": why_not_operator(visit.caller, "roll a router back"),
+        "devices": sorted(visit.broker.network.devices),
+        "why_not": why_not_operator(visit.caller, "roll a router back", "rollback"),
     }  # fmt: skip
     return Shown("rollback/list.html", model)
 

@@ -1,0 +1,55 @@
+"""The page offers what policies permit, verb by verb, says why not otherwise, and has the policies in words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+from tests.integration.api.conftest import GARNET
+from tests.integration.web.conftest import Open
+
+KEPT = """
+@id("what-is-held-is-kept")
+@refusal("{who} lets a hold run out")
+forbid (principal, action == Action::"cancel", resource);
+
+@id("duty-approves")
+permit (principal in Group::"duty", action in [Action::"approve", Action::"overview", Action::"see"], resource);
+"""
+
+
+def button(page: str, words: str) -> str:
+    """The tag of a button."""
+    return next(tag for tag, text in re.findall(r"(<button[^>]*>)([^<]*)</button>", page) if text == words)
+
+
+def test_only_what_policies_permit_is_offered(open_site: Open, tmp_path: Path) -> None:
+    inventory = tmp_path / "garnet"
+    shutil.copytree(GARNET, inventory)
+    (inventory / "policies").mkdir()
+    (inventory / "policies" / "kept.cedar").write_text(KEPT)
+    (inventory / "policies" / "site.yml").write_text("groups: {duty: [requester]}\n")
+    site = open_site(inventory=inventory)
+    held, waits = (
+        site.reserve("held", timedelta(minutes=5)),
+        site.reserve("large", rate="21 Mbit/s", destination="lbnl-premium:9"),
+    )
+    requester, operator = site.signed_in("requester"), site.signed_in("operator")
+    page = requester.get(f"/reservations/{held.handle}").text
+    assert "disabled" not in button(page, "Commit")
+    assert "disabled" in button(page, "Cancel")
+    assert "Requester lets a hold run out." in page
+    assert "disabled" in button(operator.get(f"/reservations/{held.handle}").text, "Cancel")
+    page = requester.get(f"/approvals/{waits.handle}").text
+    assert "disabled" not in button(page, "Approve")
+    assert "disabled" in button(page, "Reject")
+    assert "Only an operator may approve or reject; you are a requester." in page
+    account = requester.get("/account").text
+    assert re.search(r"Cancel[^<]*</th><td>no: Requester lets a hold run out\.</td>", account)
+    policies = operator.get("/policies").text
+    assert "Forbids everybody: cancel." in policies
+    assert "Permits what is in Group duty: approve, overview, see." in policies
+    assert "{who} lets a hold run out" in policies
+    assert "Group duty</dt><dd>requester" in policies

@@ -1,0 +1,27 @@
+"""A policy that is left out of a question, because its scope cannot be about it, would have changed nothing."""
+
+from __future__ import annotations
+
+import json
+
+from cedarpy import Entities, PolicySet, is_authorized
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slotcar.policy.probes import policy_set_text
+from slotcar.policy.questions import Question
+from slotcar.policy.reading import schema
+from slotcar.policy.site import Site
+from tests.property.test_missing_attributes import about_owners, about_reserving, about_verbs
+
+
+@given(st.one_of(about_reserving(), about_verbs(), about_owners()))
+def test_a_question_is_answered_as_by_all_policies(asked_for: tuple[Site, Question]) -> None:
+    site, question = asked_for
+    whole = PolicySet.from_json_str(policy_set_text({one.name: one.form for one in site.policies.rules}))
+    known = Entities.from_json_str(json.dumps(question.entities), schema())
+    answer = is_authorized(question.request, whole, known, schema())
+    verdict = site.policies.decide(question)
+    assert verdict.allowed == (answer.allowed and not answer.diagnostics.errors)
+    if not answer.diagnostics.errors:
+        assert {rule.name for rule in verdict.by} == set(answer.diagnostics.reasons)
