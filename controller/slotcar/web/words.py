@@ -122,8 +122,8 @@ def _on_devices(entry: Entry, clock: Clock) -> str:
     return f"It is {slot.state.words}{why}."
 
 
-#: The file of the policies that ship about roles, of which people are told in the page's own words.
-SHIPPED_ROLES = "roles.cedar"
+#: The file, without its ending, of the policies that ship about roles: of them people are told in the page's own words.
+SHIPPED_ROLES = "roles"
 
 
 def why_not_operator(caller: Caller, what: str, verb: str = "operate") -> str:
@@ -143,13 +143,8 @@ def _why_not(caller: Caller, verb: str, usual: str, what: str, owner: str | None
     verdict = verdict_on(caller, verb, owner)
     if verdict.allowed:
         return ""
-    ships = all(rule.statement.file == SHIPPED_ROLES for rule in verdict.by)
-    if (
-        ships
-        and not verdict.errors
-        and SHIPPED_ROLES
-        in {near.rule.statement.file for near in verdict.nearest} | {rule.statement.file for rule in verdict.by}
-    ):
+    rules = [*verdict.by, *(near.rule for near in verdict.nearest[:1])]
+    if not verdict.errors and all(rule.statement.file.partition(".")[0] == SHIPPED_ROLES for rule in rules):
         return usual
     words = {"who": caller.name, "what": what, "role": caller.role.value, "owner": owner_of(caller), "of": owner or ""}
     sentence = verdict.sentence(words)

@@ -68,7 +68,7 @@ def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: 
     assert cli("apply", reservations(), "--yes").code == 0
     why = cli("policy", "why", "hep/cms")
     assert why.code == 0, why
-    assert "tester@cli asked for it, which was permitted" in why.out
+    assert "@cli asked for it, which was permitted" in why.out
     assert "operators-do-everything (roles.cedar:3)" in why.out
     assert why.out.count("owner: 1 live, at most 20 Mbit/s at once") == 2
     other = tmp_path / "other"
@@ -82,7 +82,7 @@ def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: 
     differing = cli("policy", "diff", other)
     assert differing.code == ExitCode.DIFFERENT, differing
     assert "would be refused" in differing.out
-    assert "tester@cli may have 10 Mbit/s; they allow up to 10 Mbit/s in its place" in " ".join(differing.out.split())
+    assert "@cli may have 10 Mbit/s; they allow up to 10 Mbit/s in its place" in " ".join(differing.out.split())
     assert "is no folder of policies" in cli("policy", "diff", tmp_path / "none").err
     (other / "slow.cedar").write_text("permit;")
     assert "slow.cedar:1" in cli("policy", "diff", other).err
