@@ -16,10 +16,13 @@ from slotcar.broker.requests import Options
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.way import LABEL, PeerRequest
-from slotcar.policy.caller import neighbour
+from slotcar.policy.caller import Role, neighbour
 from slotcar.policy.recalling import recalled
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
+
+#: As what the domain looks at its own devices.
+ITSELF = Caller("slotcar", Role.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or not any(window.contains(now) for window in entry.reservation.windows):
             return False
-        slot = self.broker.with_slots((entry,), self._caller(connection), now)[0].slot
+        slot = self.broker.with_slots((entry,), ITSELF, now)[0].slot
         return slot is not None and slot.state is SlotState.IN_PLACE
 
     def release(self, connection: Connection, *, released: bool, now: datetime) -> None:
