@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import lzma
 import os
@@ -9,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,21 +42,31 @@ def cache_dir() -> Path:
 
 
 def prepare(progress: Callable[[str], None]) -> GuestKernel:
-    """The newest kernel in the cache, or one fetched now.
+    """The newest kernel in the cache, or one fetched now. Of labs that begin at a time one fetches, and the others wait.
 
     Raises:
         LabError: no kernel in the cache and none to be had from the package archive.
     """
     kernels = cache_dir() / "kernels"
-    kernel = _unpacked(kernels)
-    if kernel is None:
-        _fetch(kernels, progress)
+    kernels.mkdir(parents=True, exist_ok=True)
+    with _locked(kernels):
         kernel = _unpacked(kernels)
-    if kernel is None:
-        raise LabError(f"the kernel package was unpacked into {kernels}, but holds no kernel image with modules")
-    root, release = kernel
-    modules = root / "lib" / "modules"
-    return GuestKernel(release, root / "boot" / f"vmlinuz-{release}", _initramfs(root, release), modules)
+        if kernel is None:
+            _fetch(kernels, progress)
+            kernel = _unpacked(kernels)
+        if kernel is None:
+            raise LabError(f"the kernel package was unpacked into {kernels}, but holds no kernel image with modules")
+        root, release = kernel
+        initramfs = _initramfs(root, release)
+    return GuestKernel(release, root / "boot" / f"vmlinuz-{release}", initramfs, root / "lib" / "modules")
+
+
+@contextlib.contextmanager
+def _locked(kernels: Path) -> Iterator[None]:
+    """For one lab at a time: a second one would take what the first is just unpacking away."""
+    with (kernels / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _unpacked(kernels: Path) -> tuple[Path, str] | None:
@@ -66,7 +78,6 @@ def _unpacked(kernels: Path) -> tuple[Path, str] | None:
 
 def _fetch(kernels: Path, progress: Callable[[str], None]) -> None:
     packages = _packages()
-    kernels.mkdir(parents=True, exist_ok=True)
     progress(f"fetching {packages[0]} for the guest (70 MB, once; it is not installed)")
     with tempfile.TemporaryDirectory(dir=kernels, prefix="unpacking-") as scratch:
         work = Path(scratch)

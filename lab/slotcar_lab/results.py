@@ -20,6 +20,8 @@ MEASURED = HOME / "benchmarks" / "out"
 VERDICTS, EXPERIMENTS, BENCHMARKS, PAGE = "verdicts.json", "experiments", "benchmarks", "README.md"
 #: With these a run is no measurement.
 SHORTENED = ("--real-time", "--smoke")
+#: What reports that are kept together have in common.
+SAME = ("commit", "scale", "accelerator", "machine", "kernel", "versions")
 INTRODUCTION = """# What the lab and the benchmarks showed last
 
 Written by `make results` out of the files in `experiments/` and `benchmarks/`, which hold the same for programs: one for
@@ -30,12 +32,18 @@ each, of the last time that it ran. How to make the figures again, and how to re
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="slotcar_lab.results", description=__doc__)
-    parser.add_argument("--report", type=Path, default=REPORT, help="folder of the experiments' last report")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        action="append",
+        metavar="FOLDER",
+        help="folder of the experiments' last report; again for one that has, of the same commit, what this one lacks",
+    )
     parser.add_argument("--benchmarks", type=Path, default=MEASURED, help="folder of the benchmarks' last figures")
     parser.add_argument("--into", type=Path, default=KEPT, help="where they are kept")
     chosen = parser.parse_args()
     try:
-        kept = keep(chosen.report, chosen.benchmarks, chosen.into)
+        kept = keep(chosen.report or [REPORT], chosen.benchmarks, chosen.into)
     except LabError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -43,25 +51,29 @@ def main() -> int:
     return 0
 
 
-def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
+def keep(reports: Sequence[Path], benchmarks: Path, into: Path) -> list[Path]:
     """Copies what was measured last over what was kept before; what was not measured anew stays. Gives what was written.
 
-    Experiments are kept all together: a report is evidence of one commit, or of nothing.
+    Experiments are kept all together: they are evidence of one commit, or of nothing.
+
+    Args:
+        reports: folders; of an experiment that several have the last one counts.
 
     Raises:
-        LabError: nothing was measured, a report is not whole, or a file cannot be read.
+        LabError: nothing was measured, the reports are not whole together, or a file cannot be read.
     """
     documents: dict[Path, dict[str, Any]] = {}
-    if (report / VERDICTS).exists():
-        verdicts = _read(report / VERDICTS)
+    if written := [report / VERDICTS for report in reports if (report / VERDICTS).exists()]:
+        verdicts = [_read(file) for file in written]
         if lacks := "; ".join(gaps(verdicts)):
-            raise LabError(f"{report / VERDICTS} is not kept: {lacks}")
+            raise LabError(f"{', '.join(map(str, written))}: not kept: {lacks}")
         for name, document in _by_experiment(verdicts).items():
             documents[into / EXPERIMENTS / f"{name}.json"] = document
     for file in sorted(benchmarks.glob("*.json")):
         documents[into / BENCHMARKS / file.name] = _read(file)
     if not documents:
-        raise LabError(f"nothing was measured: neither {report / VERDICTS} nor {benchmarks}/*.json exists")
+        looked_for = ", ".join(str(report / VERDICTS) for report in reports)
+        raise LabError(f"nothing was measured: neither {looked_for} nor {benchmarks}/*.json exists")
     for file, document in documents.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -69,18 +81,28 @@ def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
     return [*documents, into / PAGE]
 
 
-def gaps(verdicts: Mapping[str, Any]) -> list[str]:
-    """Why a report does not tell what all experiments showed of one commit, in words; nothing where it does."""
-    setting = verdicts["setting"]
-    missing = [name for name in NAMES if name not in {one["name"] for one in verdicts["experiments"]}]
-    words = shlex.split(setting["command"])
+def gaps(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why reports do not tell what all experiments showed of one commit, in words; nothing where they do."""
+    told = {one["name"] for report in reports for one in report["experiments"]}
+    missing = [name for name in NAMES if name not in told]
+    settings = [report["setting"] for report in reports]
+    words = [word for setting in settings for word in shlex.split(setting["command"])]
     # An earlier version took them abbreviated, too, as far as no other begins so.
     short = [one for one in SHORTENED if any(len(word) > len("--s") and one.startswith(word) for word in words)]
     return [
         *([f"it lacks {', '.join(missing)}"] if missing else []),
-        *([] if setting["commit"] and "," not in setting["commit"] else ["it is not of a commit alone"]),
+        *(
+            f"the reports differ in {name}"
+            for name in SAME
+            if any(one.get(name) != settings[0].get(name) for one in settings)
+        ),
+        *([] if all(_is_of_a_commit(setting) for setting in settings) else ["it is not of a commit alone"]),
         *([f"it was made with {' and '.join(short)}"] if short else []),
     ]
+
+
+def _is_of_a_commit(setting: Mapping[str, Any]) -> bool:
+    return bool(setting["commit"]) and "," not in setting["commit"]
 
 
 def page(kept: Path) -> str:
@@ -98,11 +120,12 @@ def page(kept: Path) -> str:
     return "\n".join(parts)
 
 
-def _by_experiment(verdicts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A document of one experiment for each of a report. Plots are not kept: the report makes them again."""
+def _by_experiment(reports: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """A document of one experiment for each of the reports. Plots are not kept: the report makes them again."""
     return {
-        one["name"]: {**verdicts, "counts": one["counts"], "experiments": [one], "files": []}
-        for one in verdicts["experiments"]
+        one["name"]: {**report, "counts": one["counts"], "experiments": [one], "files": []}
+        for report in reports
+        for one in report["experiments"]
     }
 
 

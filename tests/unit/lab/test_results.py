@@ -59,7 +59,7 @@ def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: P
     result = document("render", [Figure("devices | a second", 12.5, "1/s", "a peer", 5.0)], quick=True)
     valid(result, "benchmark.schema.json")
     (out / "render.json").write_text(json.dumps(result))
-    assert keep(tmp_path / "no-report", out, into) == [into / BENCHMARKS / "render.json", into / PAGE]
+    assert keep([tmp_path / "no-report"], out, into) == [into / BENCHMARKS / "render.json", into / PAGE]
     text = (into / PAGE).read_text()
     assert "| devices \\| a second | 12.5 1/s | a peer | 5 | 2.5 |" in text
     assert "## Experiments of the papers" in text
@@ -81,9 +81,28 @@ def test_all_experiments_of_a_report_are_kept_together(tmp_path: Path) -> None:
     report.mkdir()
     shutil.copytree(KEPT / EXPERIMENTS, into / EXPERIMENTS)
     (report / VERDICTS).write_text(json.dumps(whole()))
-    assert len(keep(report, tmp_path / "no-benchmarks", into)) == len(NAMES) + 1
+    assert len(keep([report], tmp_path / "no-benchmarks", into)) == len(NAMES) + 1
     text = (into / PAGE).read_text()
     assert text.count("abcdef0") == text.count("\n### ") == len(NAMES)
+
+
+def test_a_report_without_an_experiment_is_kept_with_one_of_the_same_commit_that_has_it(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    (first / VERDICTS).write_text(json.dumps(whole(without="ecn")))
+    (second / VERDICTS).write_text(json.dumps(only("ecn", commit="1234567")))
+    with pytest.raises(LabError, match="the reports differ in commit"):
+        keep([first, second], tmp_path / "no-benchmarks", tmp_path / "kept")
+    (second / VERDICTS).write_text(json.dumps(only("ecn", commit="abcdef0")))
+    assert len(keep([first, second], tmp_path / "no-benchmarks", tmp_path / "kept")) == len(NAMES) + 1
+    kept = json.loads((tmp_path / "kept" / EXPERIMENTS / "ecn.json").read_text())
+    assert kept["setting"]["command"] == "python -m slotcar_lab.experiments ecn"
+
+
+def only(name: str, commit: str) -> dict[str, Any]:
+    report = whole(commit, f"python -m slotcar_lab.experiments {name}")
+    return {**report, "experiments": [one for one in report["experiments"] if one["name"] == name]}
 
 
 @pytest.mark.parametrize(
@@ -104,13 +123,13 @@ def test_a_report_that_is_no_evidence_of_one_commit_is_not_kept(
 ) -> None:
     (tmp_path / VERDICTS).write_text(json.dumps(report))
     with pytest.raises(LabError, match=why):
-        keep(tmp_path, tmp_path / "no-benchmarks", tmp_path / "kept")
+        keep([tmp_path], tmp_path / "no-benchmarks", tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 
 def test_where_nothing_was_measured_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="nothing was measured"):
-        keep(tmp_path / "report", tmp_path / "out", tmp_path / "kept")
+        keep([tmp_path / "report"], tmp_path / "out", tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 
@@ -119,4 +138,4 @@ def test_a_file_of_another_form_is_refused_by_its_name(tmp_path: Path, text: str
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "render.json").write_text(text)
     with pytest.raises(LabError, match=r"render\.json"):
-        keep(tmp_path / "report", tmp_path / "out", tmp_path / "kept")
+        keep([tmp_path / "report"], tmp_path / "out", tmp_path / "kept")
