@@ -83,8 +83,8 @@ def keep(reports: Sequence[Path], benchmarks: Path, into: Path) -> list[Path]:
 
 def gaps(reports: Sequence[Mapping[str, Any]]) -> list[str]:
     """Why reports do not tell what all experiments showed of one commit, in words; nothing where they do."""
-    told = {one["name"] for report in reports for one in report["experiments"]}
-    missing = [name for name in NAMES if name not in told]
+    reported = {one["name"] for report in reports for one in report["experiments"]}
+    missing = [name for name in NAMES if name not in reported]
     settings = [report["setting"] for report in reports]
     words = [word for setting in settings for word in shlex.split(setting["command"])]
     # An earlier version took them abbreviated, too, as far as no other begins so.
