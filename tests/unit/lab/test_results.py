@@ -14,7 +14,7 @@ from benchmarks.__main__ import BESIDE, document, names
 from benchmarks.common import Figure
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.catalogue import NAMES
-from slotcar_lab.results import BENCHMARKS, EXPERIMENTS, KEPT, PAGE, VERDICTS, keep, page
+from slotcar_lab.results import BENCHMARKS, EXPERIMENTS, KEPT, PAGE, VERDICTS, gaps, keep, page
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 
@@ -26,15 +26,14 @@ def valid(instance: object, schema: str) -> None:
     )
 
 
-def test_the_verdicts_that_are_kept_are_of_their_format_and_of_experiments_that_there_are() -> None:
+def test_the_verdicts_that_are_kept_are_of_their_format_and_of_all_experiments_of_one_commit() -> None:
     files = list((KEPT / EXPERIMENTS).glob("*.json"))
-    assert {file.stem for file in files} <= set(NAMES)
-    assert files
-    for file in files:
-        kept = json.loads(file.read_text())
+    assert {file.stem for file in files} == set(NAMES)
+    reports = [json.loads(file.read_text()) for file in files]
+    for file, kept in zip(files, reports, strict=True):
         valid(kept, "verdicts.schema.json")
         assert [experiment["name"] for experiment in kept["experiments"]] == [file.stem]
-        assert kept["setting"]["commit"]
+    assert gaps(reports) == []
 
 
 def test_the_figures_that_are_kept_are_of_their_format_and_of_benchmarks_that_there_are() -> None:
