@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from joserfc import jws
+from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from slotcar.auth.jwt import SignatureRegistry
@@ -63,7 +65,9 @@ class TestIssuer:
         chosen = {name: value for name, value in (usual | claims).items() if value is not None}
         registry = SignatureRegistry(algorithms=[*ALGORITHMS, "HS256", "none"], strict_check_header=False)
         head = {name: value for name, value in head.items() if value is not None}
-        return jws.serialize_compact(head, json.dumps(chosen), signing, registry=registry)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SecurityWarning)  # of `none`, with which a token is to be refused
+            return jws.serialize_compact(head, json.dumps(chosen), signing, registry=registry)
 
     def close(self) -> None:
         self._server.shutdown()

@@ -99,17 +99,25 @@ def checked_access_token(token: Unchecked, issuer: Issuer, key: PublicKey, now: 
     return claims
 
 
-def signed_claims(token: Unchecked, issuer: Issuer, key: PublicKey) -> Mapping[str, Any]:
-    """The claims, whose signature is the issuer's.
-
+def check_algorithm(token: Unchecked, issuer: Issuer) -> None:
+    """
     Raises:
-        TokenRefused.
+        TokenRefused: the issuer does not sign so.
     """
     algorithm = token.header.get("alg")
     if algorithm not in issuer.algorithms:
         raise TokenRefused(
             f"it is signed by {_quoted(algorithm)}; {issuer.name} signs by {', '.join(issuer.algorithms)}"
         )
+
+
+def signed_claims(token: Unchecked, issuer: Issuer, key: PublicKey) -> Mapping[str, Any]:
+    """The claims, whose signature is the issuer's.
+
+    Raises:
+        TokenRefused.
+    """
+    check_algorithm(token, issuer)
     if token.issuer != issuer.url:
         raise TokenRefused("it is of another issuer")
     registry = SignatureRegistry(algorithms=list(issuer.algorithms), strict_check_header=False)

@@ -17,7 +17,7 @@ import structlog
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from slotcar.auth.jwt import PublicKey, TokenRefused, Unchecked
+from slotcar.auth.jwt import PublicKey, TokenRefused, Unchecked, check_algorithm
 from slotcar.base.problems import SlotcarError, printable, shortened
 from slotcar.base.settings import is_loopback
 from slotcar.policy.issuers import Issuer
@@ -62,12 +62,13 @@ class Provider:
         """The key that a token names, or the only one that it may be signed with.
 
         Raises:
-            TokenRefused: the issuer has no such key. ProviderUnreachable: no key is known yet.
+            TokenRefused: the issuer does not sign so, or has no such key. ProviderUnreachable: no key is known yet.
         """
         if not self._keys:
             raise ProviderUnreachable(
                 f"the keys of {self.issuer.name} cannot be had now: {self.why_not or 'not asked yet'}"
             )
+        check_algorithm(token, self.issuer)
         key = self._find(token)
         if key is None:
             raise TokenRefused(f"{self.issuer.name} publishes no key that it names")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slotcar.api.context import LOCAL
+from slotcar.api.context import LOCAL, OPEN
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.book.model import State
@@ -74,7 +75,7 @@ def test_the_desk_answers_as_the_controller_does_over_http(verb: type[Verb[Any]]
         handle = slotcar.create(body())["handle"]
         group = slotcar.group_create(GROUP)["handle"]
         sent = sample(verb, handle, group)
-        assert desk.send(sent, LOCAL) == slotcar.send(sent)
+        assert desk.send(sent, replace(LOCAL, proof=OPEN)) == slotcar.send(sent)
 
 
 #: What connects through other domains needs a peer, and has tests of its own.

@@ -22,7 +22,13 @@ def test_a_token_is_told_whose_it_is_and_until_when(as_: As) -> None:
 
 
 def test_without_a_token_an_open_api_says_that_it_is_an_operators(api: httpx.Client) -> None:
-    assert api.get("/v1/whoami").json() == {"name": "local", "role": "operator", "owner": None, "expires_at": None}
+    assert api.get("/v1/whoami").json() == {
+        "name": "local",
+        "role": "operator",
+        "owner": None,
+        "expires_at": None,
+        "proof": "none: the controller is open to its machine",
+    }
 
 
 def test_endpoints_are_those_of_the_inventory(api: httpx.Client, network: Network) -> None:
