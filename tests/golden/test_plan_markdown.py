@@ -18,7 +18,6 @@ import pytest
 
 from slotcar.book.model import Entry
 from slotcar.book.rules.policy import Policy
-from slotcar.cli.from_documents import plan_of
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.matching import match
@@ -26,6 +25,7 @@ from slotcar.planning.offline import entries_of, plan_offline
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
+from slotcar.planning.shown_plan import shown_plan
 from slotcar.planning.source import ReservationSource, source_of_body
 
 ROOT = Path(__file__).parents[2]
@@ -170,4 +170,4 @@ def test_a_plan_that_another_machine_made_looks_the_same() -> None:
     plan = planned(source(document_of("cms"), document_of("two"), document_of("three")))
     assert plan.refused
     document = json.loads(json.dumps(plan_document(plan)))
-    assert plan_markdown(plan_of(document, {}), document["boundaries"]) == markdown(plan)
+    assert plan_markdown(shown_plan(document, {}), document["boundaries"]) == markdown(plan)

@@ -24,7 +24,7 @@ from slotcar.cli.tables import Column, Row, table_lines
 from slotcar.cli.watching import StatusPicture, drawing, line
 from slotcar.cli.zones import choose_zone
 from slotcar.reservation.model import Endpoint
-from slotcar.views.documents import timeline_document
+from slotcar.views.documents import entry_document, timeline_document
 from slotcar.views.timeline import TimelineQuery, timeline
 from tests.support.requests import T0, at, reservation
 from tests.unit.views.test_timeline import entry, log
@@ -74,10 +74,10 @@ ITEMS = [
 ]  # fmt: skip
 
 CASES: dict[str, tuple[Sequence[Column], Sequence[Row], int | None]] = {
-    "status-80": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 80),
-    "status-80-zone": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 80),
-    "status-160": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 160),
-    "status-pipe": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], None),
+    "status-80": (RESERVATIONS, [reservation_row(entry_document(one), NOW) for one in ENTRIES], 80),
+    "status-80-zone": (RESERVATIONS, [reservation_row(entry_document(one), NOW) for one in ENTRIES], 80),
+    "status-160": (RESERVATIONS, [reservation_row(entry_document(one), NOW) for one in ENTRIES], 160),
+    "status-pipe": (RESERVATIONS, [reservation_row(entry_document(one), NOW) for one in ENTRIES], None),
     "timeline-80": (BOUNDARIES, [boundary_row(one, NOW, narrow=True) for one in ITEMS], 80),
     "timeline-pipe": (BOUNDARIES, [boundary_row(one, NOW) for one in ITEMS], None),
 }

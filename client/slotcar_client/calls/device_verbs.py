@@ -8,9 +8,6 @@ from slotcar_client.calls.requests import Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
-#: Of one page; the API gives no more.
-REVISIONS_PAGE = 100
-
 
 def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[documents.Configuration]]:
     """What devices are to have at an instant; not for requesters."""
@@ -24,7 +21,7 @@ def device_states() -> Conversation[list[documents.DeviceState]]:
 
 def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[documents.Revision]]:
     """What was pushed, the latest first, or the latest before one: all of it, or the first `limit`; not for requesters."""
-    return (yield from pages(verbs.Revisions(before), REVISIONS_PAGE, limit, cursor="before"))
+    return (yield from pages(verbs.Revisions(before), limit, cursor="before"))
 
 
 def holds() -> Conversation[list[documents.Hold]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar_client.calls.requests import PAGE, Time, pages, send, send_json, time_text
+from slotcar_client.calls.requests import Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
@@ -15,19 +15,9 @@ def events(
     newest: bool = False, after: int | None = None, limit: int = 100,
 ) -> Conversation[list[documents.Event]]:  # fmt: skip
     """At most `limit` of the audit log: the first after the number `after`, or with `newest` the last before it."""
-    query = {
-        "kind": list(kinds), "reservation": reservation, "device": device, "owner": owner, "name": name, "label": label,
-        "from": time_text(since), "until": time_text(until), "newest": newest,
-    }  # fmt: skip
-    listed: list[documents.Event] = []
-    while len(listed) < limit:
-        size = min(PAGE, limit - len(listed))
-        page = yield from send_json("GET", "/v1/events", query | {"after": after, "limit": size})
-        listed += page["items"]
-        after = page["next"]
-        if len(page["items"]) < size:
-            break
-    return listed
+    begin, end, first = time_text(since), time_text(until), after or 0
+    verb = verbs.Events(list(kinds) or None, reservation, device, owner, name, label, begin, end, newest, first)
+    return (yield from pages(verb, limit, goes_on=True))
 
 
 def webhook_add(url: str, *, secret: str | None = None, kinds: Iterable[str] = ()) -> Conversation[documents.Webhook]:
@@ -50,7 +40,7 @@ def webhook_test(webhook: str) -> Conversation[documents.Tested]:
 
 def webhook_dead_letters(webhook: str, limit: int | None = None) -> Conversation[list[documents.DeadLetter]]:
     """Events that were given up: all of them, page by page, or the first `limit`."""
-    return (yield from pages(verbs.WebhookDeadLetters(webhook), limit=limit))
+    return (yield from pages(verbs.WebhookDeadLetters(webhook), limit))
 
 
 def webhook_redeliver(webhook: str, sequences: Iterable[int] | None = None) -> Conversation[int]:

@@ -8,9 +8,6 @@ from slotcar_client.calls.requests import Json, Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
-#: Of one page; the API gives no more groups.
-GROUPS_PAGE = 200
-
 
 def group_create(group: Json, *, hold: str | None = None) -> Conversation[documents.Group]:
     """Reserves all members of what a reservation file would say of a group, or none; `hold` as of `create`.
@@ -36,7 +33,7 @@ def groups(
 ) -> Conversation[list[documents.Group]]:  # fmt: skip
     """All of them, page by page, or the first `limit`; `state` is the group's."""
     verb = verbs.GroupList(owner, list(state) or None, time_text(since), time_text(until), newest)
-    return (yield from pages(verb, GROUPS_PAGE, limit))
+    return (yield from pages(verb, limit))
 
 
 def group(handle: str) -> Conversation[documents.Group]:

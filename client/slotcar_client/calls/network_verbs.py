@@ -8,9 +8,6 @@ from slotcar_client.calls.requests import Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
 
-#: Of one page; the API gives no more.
-RESOURCES_PAGE = 50
-
 
 def resources(
     resource: Iterable[str] = (), *, device: str | None = None, domain: str | None = None, since: Time | None = None,
@@ -19,7 +16,7 @@ def resources(
     """Capacity, reserved and free of these resources, or of all, from now for a day where neither is said; with at most
     `points` steps of each. Not for requesters."""
     verb = verbs.Resources(list(resource) or None, device, domain, time_text(since), time_text(until), points or 0)
-    return (yield from pages(verb, RESOURCES_PAGE))
+    return (yield from pages(verb))
 
 
 def network() -> Conversation[documents.Topology]:

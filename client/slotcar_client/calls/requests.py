@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, get_args, overload
 from urllib.parse import quote
 
 from slotcar_client.transport import Conversation, Request
-from slotcar_client.wire.errors import Wrong
-from slotcar_client.wire.verbs import Place, Verb
+from slotcar_client.wire.documents import Keyword
+from slotcar_client.wire.errors import Conflict, StaleVersion, Wrong
+from slotcar_client.wire.verbs import Place, Status, Verb
 
 T = TypeVar("T")
 Time = str | datetime
@@ -30,9 +32,22 @@ def send_json(
 
 
 def send(verb: Verb[T]) -> Conversation[T]:
-    """The document that answers a verb. What of its query is as it is by default is not said, but
-    for a page's size, nor what of its body is None,
-    unless that is all."""
+    """The document that answers a verb. Where an attempt was lost that may have been done, it is looked whether it was
+    (`Verb.settles`)."""
+    try:
+        return (yield from _answered(verb))
+    except (Conflict, StaleVersion) as problem:
+        if not (problem.maybe_done and verb.settles):
+            raise
+        entry: Any = yield from _answered(Status(verb.handle))  # type: ignore[attr-defined]
+        if entry["state"] not in verb.settles:
+            raise
+        return entry
+
+
+def _answered(verb: Verb[T]) -> Conversation[T]:
+    """What of a verb's query is as it is by default is not said, but for a page's size; nor what of its body is None,
+    unless that is all. A header that is not said is a key which makes it safe to send the verb again."""
     defaults = {field.name: field.default for field in fields(verb)}  # type: ignore[arg-type]
     given: dict[Place, dict[str, Any]] = {place: {} for place in Place}
     for field in verb.fields:
@@ -48,7 +63,7 @@ def send(verb: Verb[T]) -> Conversation[T]:
 
 
 def _headers(given: Mapping[Place, Json], *, needs_version: bool) -> dict[str, str]:
-    headers = {name: key for name, key in given[Place.HEADER].items() if key}
+    headers = {name: key or str(uuid.uuid4()) for name, key in given[Place.HEADER].items()}
     for version in given[Place.VERSION].values():
         headers |= {"If-Match": "*"} if version is None and needs_version else if_match(version)
     return headers
@@ -78,22 +93,30 @@ def time_text(at: Time | None) -> str | None:
 
 
 def pages(
-    verb: Verb[Any], page_size: int = PAGE, limit: int | None = None, cursor: str = "after"
+    verb: Verb[Any], limit: int | None = None, cursor: str = "after", *, goes_on: bool = False
 ) -> Conversation[Any]:
     """All items of a list that the API gives page by page, or the first `limit`; `cursor`: the field by which it goes on,
-    which the verb may begin with.
+    which the verb may begin with. `goes_on`: the list has no last page, only one that is not full yet.
 
     Raises:
         Wrong: a page goes on where it began, so that the list would have no end.
     """
     listed: list[Any] = []
     page_verb: Any = verb
+    longest = longest_page(type(verb))
     while True:
-        size = page_size if limit is None else min(page_size, limit - len(listed))
+        size = longest if limit is None else min(longest, limit - len(listed))
         page = yield from send(replace(page_verb, limit=size))
         listed += page["items"]
-        if page["next"] is None or not page["items"] or (limit is not None and len(listed) >= limit):
+        is_last = page["next"] is None or len(page["items"]) < (size if goes_on else 1)
+        if is_last or (limit is not None and len(listed) >= limit):
             return listed
         if page["next"] == getattr(page_verb, cursor):
             raise Wrong(200, {"detail": "its list goes on where it was, without end, and so not as Slotcar's does"})
         page_verb = replace(page_verb, **{cursor: page["next"]})
+
+
+def longest_page(verb: type[Verb[Any]]) -> int:
+    """Of how many items the API gives a page at most."""
+    (kind,) = (field.kind for field in verb.fields if field.name == "limit")
+    return next(note.value for note in get_args(kind) if isinstance(note, Keyword) and note.name == "maximum")

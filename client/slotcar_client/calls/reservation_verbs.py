@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 from typing import cast
 
 from slotcar_client.calls.requests import Json, Time, pages, send, time_text
 from slotcar_client.transport import Conversation
 from slotcar_client.wire import documents, verbs
-from slotcar_client.wire.errors import Conflict, NotFound, StaleVersion
+from slotcar_client.wire.errors import NotFound
 
 #: The states in which a reservation takes a place.
 LIVE = ("held", "awaiting-approval", "committed")
@@ -28,7 +27,7 @@ def addable(which: str) -> Conversation[documents.Enquiry]:
     Raises:
         Conflict: it is over, or has no fixed rate.
     """
-    return (yield from send(verbs.Addable((yield from _named(which)))))
+    return (yield from send(verbs.Addable((yield from handle_of(which)))))
 
 
 def create(
@@ -41,12 +40,12 @@ def create(
     Raises:
         Refused: no room, and nothing is held. QuotaExceeded, Conflict: the operator's rules forbid it.
     """
-    return (yield from send(verbs.Create(reservation, hold, idempotency_key or str(uuid.uuid4()))))
+    return (yield from send(verbs.Create(reservation, hold, idempotency_key)))
 
 
 def reservation(which: str) -> Conversation[documents.Entry]:
     """One reservation as it is now."""
-    return (yield from send(verbs.Status((yield from _named(which)))))
+    return (yield from send(verbs.Status((yield from handle_of(which)))))
 
 
 def reservations(
@@ -85,7 +84,7 @@ def progress(which: str, remaining: str) -> Conversation[documents.Entry]:
     Raises:
         Conflict: it asks for no volume, or more remains than before.
     """
-    return (yield from send(verbs.Progress((yield from _named(which)), remaining)))
+    return (yield from send(verbs.Progress((yield from handle_of(which)), remaining)))
 
 
 def bind(
@@ -98,33 +97,30 @@ def bind(
 
 def commit(which: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Makes a hold firm, or leaves it to approval above the operator's gate; only at `version`, where that is said."""
-    handle = yield from _named(which)
-    return (yield from _moved(handle, send(verbs.Commit(handle, version)), ("committed", "awaiting-approval")))
+    return (yield from send(verbs.Commit((yield from handle_of(which)), version)))
 
 
 def extend(which: str, by: str, *, version: int | None = None) -> Conversation[documents.Entry]:
     """Keeps a hold until `by` (`15 min`) from now."""
-    return (yield from send(verbs.Extend((yield from _named(which)), by, version)))
+    return (yield from send(verbs.Extend((yield from handle_of(which)), by, version)))
 
 
 def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Gives it back at once; the routers follow."""
-    handle = yield from _named(which)
-    return (yield from _moved(handle, send(verbs.Cancel(handle, reason, version)), ("cancelled",)))
+    return (yield from send(verbs.Cancel((yield from handle_of(which)), reason, version)))
 
 
 def approve(which: str, *, version: int) -> Conversation[documents.Entry]:
     """Lets what waits of it through as it was at `version`: what somebody has seen. Operators only."""
-    return (yield from send(verbs.Approve((yield from _named(which)), version)))
+    return (yield from send(verbs.Approve((yield from handle_of(which)), version)))
 
 
 def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[documents.Entry]:
     """Turns away what waits of it. Operators only."""
-    handle = yield from _named(which)
-    return (yield from _moved(handle, send(verbs.Reject(handle, reason, version)), ("rejected", "committed")))
+    return (yield from send(verbs.Reject((yield from handle_of(which)), reason, version)))
 
 
-def _named(which: str) -> Conversation[str]:
+def handle_of(which: str) -> Conversation[str]:
     """The handle of a reservation.
 
     Raises:
@@ -142,22 +138,7 @@ def _named(which: str) -> Conversation[str]:
 
 def _version_of(which: str, version: int | None) -> Conversation[tuple[str, int]]:
     """The handle, and of which version a change is: of what it is now, where none is said."""
-    handle = yield from _named(which)
+    handle = yield from handle_of(which)
     if version is None:
         version = (yield from reservation(handle))["version"]
     return handle, version
-
-
-def _moved(
-    handle: str, conversation: Conversation[documents.Entry], states: tuple[str, ...]
-) -> Conversation[documents.Entry]:
-    """Moves a reservation to one of the states; where an attempt was lost that may have done so, it is looked whether."""
-    try:
-        return (yield from conversation)
-    except (Conflict, StaleVersion) as problem:
-        if not problem.maybe_done:
-            raise
-        entry = yield from reservation(handle)
-        if entry["state"] not in states:
-            raise
-        return entry

@@ -54,7 +54,6 @@ _ALWAYS = (421, 422)
 ERRORS: dict[str, tuple[int, ...]] = {
     **{name: verb.errors for name, verb in VERBS.items()},
     "plan": (401, 403, 409, 503, *_BODY),
-    "events": (401, 403, 404, 422, 429, 503),
     "event_stream": (401, 403, 404, 422, 429, 503),
     "healthz": (),
     "readyz": (),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,70 +11,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from slotcar.auth.provider import ProviderUnreachable
 from slotcar.base.located_yaml import TOO_DEEP
-from slotcar.base.problems import InvalidInput, Problem, SlotcarError, shortened, with_short_words
+from slotcar.base.problems import SlotcarError, shortened, with_short_words
 from slotcar.base.units import UnitError
-from slotcar.book import errors as ledger_errors
-from slotcar.book.rules import errors as policy_errors
-from slotcar.book.rules.request_limits import PlanTooLarge
-from slotcar.book.rules.roles import NotAllowed
-from slotcar.book.rules.webhooks import WrongWebhook
-from slotcar.domains import errors as domain_errors
-from slotcar.network.path import NoPath
-from slotcar.notify.sending import WrongUrl
-from slotcar.notify.signing import SecretUnusable
-from slotcar.notify.webhooks import UnknownWebhook, WrongKind
-from slotcar.planning import errors
-from slotcar.platforms.model import Unrenderable
-from slotcar.views.capacity import NoSuchResource
-from slotcar.views.devices import NoSuchDevice
-from slotcar.views.documents import refusal_document
+from slotcar.desk.problems import MOST_PROBLEMS, first_of, wire_problem
 from slotcar_client.wire.errors import PREFIX
+from slotcar_client.wire.errors import Problem as WireProblem
 
 MEDIA_TYPE = "application/problem+json"
-#: Error -> status, type, title; the first that fits.
-_KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (InvalidInput, 422, "invalid-input", "The request is wrong"),
-    (UnitError, 422, "invalid-input", "The request is wrong"),
-    (NoPath, 422, "no-path", "There is no path"),
-    (policy_errors.EndpointNotAllowed, 403, "endpoint-not-allowed", "The owner may not use this endpoint"),
-    (policy_errors.HostNotGiven, 403, "host-not-given", "An operator gives what this host has"),
-    (policy_errors.BindNotAllowed, 403, "bind-not-allowed", "The owner may not bind these processes"),
-    (policy_errors.BeyondHorizon, 422, "beyond-horizon", "It ends later than reservations may"),
-    (policy_errors.NotPermitted, 403, "not-permitted", "The site's policies do not permit it"),
-    (policy_errors.FlowTaken, 409, "flow-taken", "Another owner has these packets"),
-    (policy_errors.HoldTooLong, 409, "hold-too-long", "A hold may not last so long"),
-    (policy_errors.QuotaExceeded, 409, "quota-exceeded", "The owner's quota is exceeded"),
-    (errors.RefusedByAdmission, 409, "refused", "Refused by admission"),
-    (errors.PlanRefused, 409, "plan-refused", "The plan holds refusals"),
-    (ledger_errors.PlanNotAdmitted, 409, "plan-refused", "The plan does not fit"),
-    (errors.StalePlan, 409, "stale-plan", "The plan is out of date"),
-    (ledger_errors.StaleLedger, 409, "stale-plan", "The plan is out of date"),
-    (ledger_errors.StaleVersion, 412, "stale-version", "The reservation has changed"),
-    (ledger_errors.UnknownHandle, 404, "unknown-reservation", "There is no such reservation"),
-    (ledger_errors.ForbiddenTransition, 409, "forbidden-transition", "The reservation's state does not allow it"),
-    (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
-    (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
-    (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
-    (NotAllowed, 403, "not-allowed", "Not allowed"),
-    (NoSuchDevice, 404, "unknown-device", "There is no such device"),
-    (NoSuchResource, 404, "unknown-resource", "There is no such resource"),
-    (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
-    (WrongUrl, 422, "invalid-input", "The request is wrong"),
-    (SecretUnusable, 422, "invalid-input", "The request is wrong"),
-    (WrongKind, 422, "invalid-input", "The request is wrong"),
-    (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
-    (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
-    (domain_errors.UnknownConnection, 404, "unknown-connection", "There is no such connection"),
-    (domain_errors.ConnectionRefused, 409, "refused-by-domain", "A domain refuses"),
-    (domain_errors.TicketRefused, 409, "ticket-refused", "The ticket is not taken"),
-    (domain_errors.NotAuthentic, 403, "not-a-neighbour", "It is not from whom it says"),
-    (domain_errors.NotThatWay, 422, "no-path", "There is no path"),
-    (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
-    (ProviderUnreachable, 503, "unavailable", "The controller cannot do it now"),
-    (SlotcarError, 409, "not-possible", "Not possible"),
-)
 INTERNAL = (500, "internal", "There is a fault in Slotcar")
 _TITLES = {
     400: ("malformed", "The request cannot be read"),
@@ -94,8 +37,6 @@ _TITLES = {
 }
 
 
-#: Problems that one answer tells; of more it says how many there are.
-MOST_PROBLEMS = 100
 #: What pydantic names in the place of an error, of a value that may be of several kinds (`ModifyIn.rate`).
 UNION_ARMS = ("constrained-str", "RatesIn")
 
@@ -144,6 +85,7 @@ def answer(request: Request, status: int, words: str) -> ProblemResponse:
 
 def install(app: FastAPI) -> None:
     """Every error of ours, of FastAPI's and of Starlette's becomes a problem."""
+    app.add_exception_handler(WireProblem, _of_a_verb)
     app.add_exception_handler(SlotcarError, _slotcar)
     app.add_exception_handler(UnitError, _slotcar)
     app.add_exception_handler(RequestValidationError, _validation)
@@ -152,42 +94,15 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _internal)
 
 
-def kind_of(error: SlotcarError | UnitError) -> tuple[int, str, str]:
-    """The status, the type without its prefix, and the title of an error of ours."""
-    return next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
+async def _of_a_verb(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, WireProblem)
+    more = {key: error.document[key] for key in ("errors", "refusal", "current_version", "quota")}
+    return problem(request, error.status, error.kind, error.title, error.detail, **more)
 
 
 async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, SlotcarError | UnitError)
-    status, kind, title = kind_of(error)
-    more: dict[str, Any] = {}
-    words = str(error)
-    if isinstance(error, InvalidInput):
-        more["errors"] = [_error(one) for one in error.problems[:MOST_PROBLEMS]]
-        words = _first_of([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
-    elif isinstance(error, errors.RefusedByAdmission):
-        more["refusal"] = refusal_document(error.refused)
-    elif isinstance(error, ledger_errors.StaleVersion):
-        more["current_version"] = error.actual
-    elif isinstance(error, policy_errors.QuotaExceeded):
-        more["quota"] = {
-            "owner": error.owner,
-            "what": error.what,
-            "limit": error.limit,
-            "in_use": error.in_use,
-            "asked": error.requested,
-        }
-    return problem(request, status, kind, title, words, **more)
-
-
-def _first_of(words: Sequence[str], count: int, between: str) -> str:
-    """The first of `count` problems, and how many more there are."""
-    rest = count - len(words)
-    return between.join([*words, *([f"and {rest} more problems"] if rest else [])])
-
-
-def _error(one: Problem) -> dict[str, str]:
-    return {"key": one.key, "message": one.message, "value": one.value, "hint": one.hint}
+    return await _of_a_verb(request, wire_problem(error))
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
@@ -202,7 +117,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         value = detail.get("input")
         value_text = "" if value is None or isinstance(value, dict | list) else shortened(str(value), 60)
         wrong.append({"key": key, "message": with_short_words(str(detail["msg"])), "value": value_text, "hint": ""})
-    words = _first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
+    words = first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=wrong)
 
 

@@ -37,7 +37,7 @@ _PARAMETERS: Mapping[Place, Callable[..., Any]] = {Place.ADDRESS: Path, Place.QU
 #: How a time is noted.
 _TIME = Keyword("format", "date-time")
 #: Documents in whose checking most of a page's time would go: they are written as they are.
-_UNCHECKED = (documents.Entry, documents.Entries)
+_UNCHECKED = (documents.Entry, documents.Entries, documents.Group, documents.Groups)
 
 
 class VerbBody(BaseModel):
@@ -49,7 +49,7 @@ def router_of(family: str) -> APIRouter:
     """The routes of a family of verbs, in their order; its name is their tag. All applications of a process share them."""
     router = APIRouter(tags=[family])
     for verb in VERBS.values():
-        if verb.family == family and verb in ANSWERS:
+        if verb.family == family and verb in ANSWERS and not verb.by_hand:
             serves(router, verb)(lambda verb, context, caller: context.desk.send(verb, caller))
     return router
 

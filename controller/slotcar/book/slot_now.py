@@ -32,7 +32,7 @@ class DeviceSlot:
 
     @property
     def words(self) -> str:
-        return _words(self.state, self.since, self.why)
+        return words_of(self.state, self.since, self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,11 @@ class SlotNow:
     @property
     def words(self) -> str:
         """`in place`, `withheld: r3 takes no push`, `unknown since 2027-03-01T22:00:00Z`."""
-        return _words(self.state, self.since, self.why)
+        return words_of(self.state, self.since, self.why)
 
 
-def _words(state: SlotState, since: datetime | None, why: str) -> str:
+def words_of(state: SlotState, since: datetime | None, why: str) -> str:
+    """What a slot, or one device of it, is said to be: its state, since when where nobody knows it, and why."""
     when = f" since {_iso(since)}" if state is SlotState.UNKNOWN and since else ""
     return f"{state.words}{when}{f': {why}' if why else ''}"
 

@@ -7,7 +7,7 @@ it only takes away what nobody has verified for too long.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -153,9 +153,8 @@ def form_of(entry: Entry, window: Window) -> str:
 NOT_PROVISIONED = "its requester has not provisioned it"
 
 
-def present_slot(entry: Entry, now: datetime) -> tuple[int, Window]:
+def present_slot(windows: Sequence[Window], now: datetime) -> tuple[int, Window]:
     """Which slot is open, else the next one, else the last; counted from 1."""
-    windows = entry.reservation.windows
     return next(((n, one) for n, one in enumerate(windows, 1) if now < one.end), (len(windows), windows[-1]))
 
 
@@ -166,7 +165,7 @@ def slot_now(entry: Entry, recorded: Recorded, now: datetime) -> SlotNow | None:
         entry.state is State.CANCELLED and record is None
     ):
         return None
-    number, window = present_slot(entry, now)
+    number, window = present_slot(entry.reservation.windows, now)
     over = _over_since(entry, window, now)
     if over is not None and record is not None:
         number, window = record.number, record.window  # a cancelled one had that slot, whichever would have come next

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from slotcar.cli.place import chosen_place
 from slotcar.cli.session import settings
-
-if TYPE_CHECKING:
-    from slotcar.book.model import Entry
 
 #: Somebody who has pressed the tab key waits no longer than this.
 PATIENCE_S = 5.0
@@ -24,8 +20,8 @@ def reservations(incomplete: str) -> list[tuple[str, str]]:
 
     def names() -> list[tuple[str, str]]:
         listed = _living()
-        named = [("/".join(one.reservation.key), f"{one.state.value} {one.handle}") for one in listed]
-        return named + [(one.handle, "/".join(one.reservation.key)) for one in listed]
+        named = [(key, f"{state} {handle}") for key, state, handle in listed]
+        return named + [(handle, key) for key, _, handle in listed]
 
     return _beginning(incomplete, names)
 
@@ -41,22 +37,28 @@ def devices(incomplete: str) -> list[tuple[str, str]]:
     return _beginning(incomplete, names)
 
 
-def _living() -> Iterable[Entry]:
-    """The live reservations; none where the embedded database does not run, as completing does not start it."""
+def _living() -> Iterable[tuple[str, str, str]]:
+    """The live reservations, each as OWNER/NAME, state and handle; none where the embedded database does not run, as
+    completing does not start it."""
     from slotcar.book.model import OCCUPYING
     from slotcar.store import open_ledger
     from slotcar.store.queries import EntryFilter
 
     if chosen_place() is not None:
-        from slotcar.cli.session import caller, over_http
+        from slotcar.cli.session import sender
+        from slotcar_client.wire.verbs import List
 
-        with over_http() as far:
-            return far.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
+        with sender() as controller:
+            listed = controller.items(List(state=sorted(OCCUPYING)), MOST_NAMES)
+        asked = [one["reservation"] for one in listed]
+        keys = [f"{one['owner']}/{one['name']}" for one in asked]
+        return [(key, one["state"], one["handle"]) for key, one in zip(keys, listed, strict=True)]
     chosen = settings()
     if chosen.database_url is None and not (chosen.state_dir / "postgres" / "postmaster.pid").exists():
         return ()
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
-        return ledger.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES))
+        entries = ledger.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES))
+    return [("/".join(one.reservation.key), one.state.value, one.handle) for one in entries]
 
 
 def _beginning(incomplete: str, find: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:

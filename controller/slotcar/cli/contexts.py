@@ -11,7 +11,7 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import OutputFormat, Yes, parsed
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.place import LOCAL, Declined, chosen_place, translated
+from slotcar.cli.place import LOCAL, Declined, chosen_place
 from slotcar.cli.remote import read_token
 from slotcar.cli.strict import App
 from slotcar.cli.zones import VARIABLE, zone_of
@@ -59,14 +59,13 @@ def add(
     if name == LOCAL:
         raise Declined(f"{LOCAL} is this machine's ledger, which is there always: say another name")
     zone = parsed("--timezone", _checked_zone, timezone) if timezone else None
-    with translated():
-        checked(api)
-        token = None
-        if not no_token:
-            from_file = token_file is not None and str(token_file) != "-"
-            token = read_token(token_file) if from_file and token_file else _typed_token()
-        _contexts().add(name, api, token, use, zone)
-        used = _contexts().in_use() == name
+    checked(api)
+    token = None
+    if not no_token:
+        from_file = token_file is not None and str(token_file) != "-"
+        token = read_token(token_file) if from_file and token_file else _typed_token()
+    _contexts().add(name, api, token, use, zone)
+    used = _contexts().in_use() == name
     stdout().print(f"{name} is {api}{', and in use' if used else ''}.", markup=False)
 
 
@@ -93,10 +92,9 @@ def _typed_token() -> str:
 @context.command(name="list")
 def list_contexts(form: OutputFormat = Format.TABLE) -> None:
     """List the contexts; `*` marks the one in use."""
-    with translated():
-        contexts = _contexts()
-        used = contexts.in_use() or LOCAL
-        listed, zones = {LOCAL: "", **contexts.names()}, contexts.timezones()
+    contexts = _contexts()
+    used = contexts.in_use() or LOCAL
+    listed, zones = {LOCAL: "", **contexts.names()}, contexts.timezones()
     data = [
         {"name": name, "api": api or None, "in_use": name == used, "timezone": zones.get(name)}
         for name, api in listed.items()
@@ -111,8 +109,7 @@ def list_contexts(form: OutputFormat = Format.TABLE) -> None:
 @context.command()
 def use(name: Name) -> None:
     """Use this context from now on; `local` is this machine's ledger."""
-    with translated():
-        _contexts().use(None if name == LOCAL else name)
+    _contexts().use(None if name == LOCAL else name)
     stdout().print(f"{name} is in use.", markup=False)
 
 
@@ -127,8 +124,7 @@ def timezone(
     chosen = parsed("ZONE", _checked_zone, zone)
     if name == LOCAL:
         raise Declined(f"{LOCAL} keeps no setting: set {VARIABLE}={zone}, which all commands go by")
-    with translated():
-        _contexts().set_timezone(name, "" if chosen == "UTC" else chosen)
+    _contexts().set_timezone(name, "" if chosen == "UTC" else chosen)
     stdout().print(f"Times of {name} are shown in {zone}.", markup=False)
 
 
@@ -143,9 +139,8 @@ def show() -> None:
 @context.command()
 def remove(name: Name, yes: Yes = False) -> None:
     """Remove a context and its token. Asks first."""
-    with translated():
-        contexts = _contexts()
-        contexts.need(name)
-        confirm(yes, f"Forget the context {name} and its token?")
-        contexts.remove(name)
+    contexts = _contexts()
+    contexts.need(name)
+    confirm(yes, f"Forget the context {name} and its token?")
+    contexts.remove(name)
     stdout().print(f"{name} is forgotten.", markup=False)

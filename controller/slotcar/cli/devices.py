@@ -28,14 +28,16 @@ from slotcar.cli.output import (
     stdout,
 )
 from slotcar.cli.session import (
+    AnyDesk,
+    NearDesk,
     broker,
     caller,
     network_of,
     now,
     require_local_ledger,
     require_own_state_folder,
+    sender,
     settings,
-    verbs,
     warn_of_other_controller,
 )
 from slotcar.cli.tables import Column, fits
@@ -74,10 +76,30 @@ def diff(
 
 def _compare(inventory: Path | None, device: list[str] | None) -> dict[str, Any]:
     """The document of a comparison, with whom it is about."""
-    with verbs(inventory) as opened:
-        progress("reading the devices")
-        document = dict(opened.comparison_document(device, caller(), now()))
-    return document | {"answered_by": answered_by()}
+    with sender(inventory) as controller:
+        return {**_comparison(device, controller), "answered_by": answered_by()}
+
+
+def _comparison(device: list[str] | None, controller: AnyDesk) -> Mapping[str, Any]:
+    """Here all devices are read at once; a controller reads each in a request of its own, which takes seconds."""
+    from slotcar_client.wire.verbs import Configurations, Difference
+
+    progress("reading the devices")
+    if isinstance(controller, NearDesk):
+        from slotcar.recovery.comparison import comparison_document
+
+        return comparison_document(controller.broker.compare(device, caller(), now()))
+    names = sorted({one["device"] for one in controller.send(Configurations(device=device))["items"]})
+    states: dict[str, list[Any]] = {"different": [], "equal": [], "failed": []}
+    for number, name in enumerate(names, 1):
+        progress(f"the controller reads {name} ({number} of {len(names)})")
+        one = controller.send(Difference(name))
+        parts = {
+            "different": {"device": name, "diff": one["diff"]},
+            "failed": {"device": name, "message": one["message"]},
+        }
+        states[one["state"] if one["state"] in parts else "equal"].append(parts.get(one["state"], name))
+    return states
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,14 +10,14 @@ from slotcar.cli.options import Inventory, OutputFormat, complete_reservation
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.place import chosen_place
 from slotcar.cli.reservation_options import takes_reservation
-from slotcar.cli.session import caller, network_of, now, over_http, settings, verbs
+from slotcar.cli.session import network_of, now, sender, settings
 from slotcar.reservation.written import NEED_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from slotcar.planning.enquiry import EnquiryAnswer, FreeRates
+    from slotcar_client.wire import documents
 
 _USUAL = {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"}
 
@@ -47,14 +47,16 @@ def enquire(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Show the highest rate that would be admitted over a window, each way, and what is free over time."""
+    from slotcar_client.wire import verbs
+
     if add is not None:
         _require_nothing_else(options, offline)
-        with verbs(inventory) as opened:
-            answer = opened.addable(add, caller(), now())
+        with sender(inventory) as controller:
+            answer = controller.send(verbs.Addable(controller.handle_of(add)))
     else:
         _require_ends(options)
         answer = _enquired(options, inventory, offline)
-    _show(answer, form)
+    emit(answer, form, lambda: _print(answer))
 
 
 def _require_nothing_else(options: Mapping[str, object], offline: bool) -> None:
@@ -73,71 +75,60 @@ def _require_ends(options: Mapping[str, object]) -> None:
             raise typer.BadParameter("say it, or --add RESERVATION for one that there is", param_hint=f"--{key}")
 
 
-def _enquired(options: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
-    if offline or chosen_place() is None:
-        return _enquired_here(options, inventory, offline)
-    with over_http(inventory) as opened:
-        return opened.enquire_from_document(options)
+def _enquired(options: Mapping[str, Any], inventory: Path | None, offline: bool) -> documents.Enquiry:
+    from slotcar_client.wire import verbs
+
+    if offline or (chosen_place() is None and not settings(inventory=inventory).has_ledger()):
+        return _on_an_empty_ledger(options, inventory)
+    with sender(inventory) as controller:
+        return controller.send(verbs.Enquire(options))
 
 
-def _enquired_here(options: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
-    from slotcar.cli.session import broker
+def _on_an_empty_ledger(options: Mapping[str, Any], inventory: Path | None) -> documents.Enquiry:
+    from slotcar.admission import SlotTables, capacities
+    from slotcar.planning.enquiry import ask_tables, enquiry_document
+    from slotcar.planning.routing import ways
     from slotcar.reservation import from_mapping
 
-    moment = now()
-    reservation = from_mapping(
-        {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **options}, moment, "enquire"
-    )
+    usual = {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s"}
+    reservation = from_mapping({**usual, **options}, now(), "enquire")
     chosen = settings(inventory=inventory)
-    if not (offline or not chosen.has_ledger()):
-        with broker(inventory) as opened:
-            return opened.enquire(reservation, caller(), moment)
-    from slotcar.admission import SlotTables, capacities
-    from slotcar.planning.enquiry import ask_tables
-    from slotcar.planning.routing import ways
-
     network = network_of(chosen)
-    return ask_tables(reservation, ways(reservation, network, chosen.paths), network, SlotTables(capacities(network)))
+    choices, tables = ways(reservation, network, chosen.paths), SlotTables(capacities(network))
+    return enquiry_document(ask_tables(reservation, choices, network, tables))
 
 
-def _show(answer: EnquiryAnswer, form: Format) -> None:
-    from slotcar.planning.enquiry import enquiry_document
-
-    emit(enquiry_document(answer), form, lambda: _print(answer))
-
-
-def _print(answer: EnquiryAnswer) -> None:
-    from slotcar.admission.resource_id import describe
+def _print(answer: documents.Enquiry) -> None:
+    from slotcar.admission.resource_id import ResourceId, describe
     from slotcar.base.units import format_rate
 
     rows = [
         (
-            one.direction.value,
-            format_rate(one.rate_bps),
-            describe(one.limited_by) if one.limited_by else "nothing",
-            " > ".join(one.routers),
+            one["direction"],
+            format_rate(one["highest_rate_bps"]),
+            describe(ResourceId.parse(one["limited_by"])) if one["limited_by"] else "nothing",
+            " > ".join(one["routers"]),
         )
-        for one in answer.directions
+        for one in answer["directions"]
     ]
-    rate = "highest rate" if answer.adds_to is None else "can be added"
+    rate = "highest rate" if answer["adds_to"] is None else "can be added"
     print_table(("direction", rate, "limited by", "path"), rows, "nothing to say")
-    listed = [(one.direction.value, one.free) for one in answer.directions]
+    listed: list[tuple[str, documents.Free]] = [(one["direction"], one) for one in answer["directions"]]
     if len(listed) > 1:
-        listed.append(("both ways", answer.together))
-    if any(len(free.steps) > 1 for _, free in listed):
+        listed.append(("both ways", answer))
+    if any(len(free["steps"]) > 1 for _, free in listed):
         _print_steps(listed)
 
 
-def _print_steps(listed: list[tuple[str, FreeRates]]) -> None:
+def _print_steps(listed: Sequence[tuple[str, documents.Free]]) -> None:
     """What is free over time: a line for each part, and one of each way."""
-    from slotcar.base.timebase import iso
     from slotcar.base.units import format_rate
 
     rows = [
-        (name, iso(step.window.start), iso(step.window.end), format_rate(step.rate_bps))
+        (name, step["start"], step["end"], format_rate(step["rate_bps"]))
         for name, free in listed
-        for step in free.steps
+        for step in free["steps"]
     ]
     print_table(("free", "from", "until", "rate"), rows, "nothing is free")
-    if any(free.rounded for _, free in listed):
+    if any(free["rounded"] for _, free in listed):
         stdout().print("rounded: at times more is free than this says; ask for a shorter window", style="dim")

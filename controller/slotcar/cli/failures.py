@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +12,9 @@ from slotcar.base.texts import lines_of
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import at_terminal, complain, others_short
 from slotcar.cli.remote import not_understood
+
+if TYPE_CHECKING:
+    from slotcar_client.wire import errors as wire
 
 
 def exit_code(error: BaseException, debug: bool = False) -> int:
@@ -28,7 +32,9 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
             error.message = at_terminal(message.replace("Value error, ", ""))
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
-    if isinstance(error, SlotcarError):
+    from slotcar_client.wire import errors as wire
+
+    if isinstance(error, SlotcarError | wire.SlotcarError):
         complain(_words(error))
         return _code_of(error)
     words = not_understood(error)
@@ -38,16 +44,14 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
     return ExitCode.ERROR
 
 
-def _words(error: SlotcarError) -> str:
+def _words(error: SlotcarError | wire.SlotcarError) -> str:
     """The words of an error. Of a refusal they name the tightest shortfall only, unless all are asked for."""
-    from slotcar.cli.place import RefusedByController
-    from slotcar.planning.errors import RefusedByAdmission
-    from slotcar.views.explain import refusal_sentences
+    from slotcar_client.wire import errors as wire
 
-    if isinstance(error, RefusedByAdmission):
-        return "\n".join(refusal_sentences(error.reservation, error.refused, others_short()))
-    if isinstance(error, RefusedByController) and error.refusal is not None:
-        from slotcar.cli.from_documents import refused_of
+    if isinstance(error, wire.Problem) and error.maybe_done:
+        return f"{error}; an earlier attempt may have done it: see slotcar status"
+    if isinstance(error, wire.Refused):
+        from slotcar.views.documents import refused_of
 
         first, *_ = [*lines_of(str(error)), ""]
         with suppress(LookupError, TypeError, AttributeError, ValueError):  # of a server that is none of ours
@@ -60,24 +64,21 @@ def _first_line(error: BaseException) -> str:
     return lines[0] if lines else "no message"
 
 
-def _code_of(error: SlotcarError) -> int:
+def _code_of(error: SlotcarError | wire.SlotcarError) -> int:
+    """Of a problem it follows from the problem's type, wherever it was raised."""
     from slotcar.api.listening import PortInUse
     from slotcar.base.stopping import PROCESS, Stopping
-    from slotcar.book.errors import PlanNotAdmitted
-    from slotcar.book.rules.errors import RefusedByPolicy
-    from slotcar.cli.place import RefusedByController
-    from slotcar.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
+    from slotcar.desk.problems import kind_of
     from slotcar.rollout.model import PushFailed
+    from slotcar_client.wire import errors as wire
 
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number
-    if isinstance(
-        error,
-        RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress | RefusedByController,
-    ):
-        return ExitCode.REFUSED
     if isinstance(error, PortInUse):
         return ExitCode.PORT_IN_USE
     if isinstance(error, PushFailed):
         return ExitCode.ROLLED_BACK if error.rolled_back else ExitCode.NOT_ROLLED_BACK
-    return ExitCode.ERROR
+    kind = (
+        error.kind if isinstance(error, wire.Problem) else kind_of(error)[1] if isinstance(error, SlotcarError) else ""
+    )
+    return ExitCode.REFUSED if kind in wire.REFUSALS else ExitCode.ERROR

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slotcar.base.problems import printable
 from slotcar.cli.confirmation import confirm
+from slotcar.cli.entries import VALUES_AT
 from slotcar.cli.lists import by_limit, emit_list, first_of
 from slotcar.cli.options import Inventory, OutputFormat, parsed
 from slotcar.cli.output import Format, emit, hanging, print_table, stdout
-from slotcar.cli.session import caller, now, verbs
+from slotcar.cli.session import now, sender
 
 if TYPE_CHECKING:
-    from slotcar.book.model import Entry
-    from slotcar.store.group_queries import GroupFilter
-
-#: Where the values begin.
-VALUES_AT = 11
+    from slotcar_client.wire import documents
+    from slotcar_client.wire.verbs import GroupList, Verb
 
 
 def register(app: typer.Typer) -> None:
@@ -44,30 +42,30 @@ def reserve(
     """Reserve the groups of a file, all of them or none (exit code 3). Unlike `apply`, it changes and cancels none."""
     from slotcar.base.units import parse_duration
     from slotcar.reservation import read_files
-    from slotcar.views.documents import group_document
+    from slotcar_client.wire import verbs
 
-    moment = now()
-    read = read_files([file], moment)
+    read = read_files([file], now())
     if read.entry_documents or not read.group_documents:
         raise typer.BadParameter(
             f"{file} holds single reservations, or no group: say `slotcar apply`", param_hint="FILE"
         )
-    hold_for = parsed("--hold", parse_duration, hold) if hold else None
-    with verbs(inventory) as opened:
-        created = opened.create_groups_from_documents(read.group_documents, moment, hold_for, caller())
-        groups = [opened.with_slots(members, caller(), now()) for members in created]
+    if hold:
+        parsed("--hold", parse_duration, hold)
+    with sender(inventory) as controller:
+        groups = controller.send(verbs.GroupCreateAll(read.group_documents, hold or None))["items"]
 
     def print_all() -> None:
         for one in groups:
             print_group(one)
 
-    emit([group_document(one) for one in groups], form, print_all)
+    emit(groups, form, print_all)
 
 
 def show(which: str, inventory: Path | None, form: Format) -> None:
-    with verbs(inventory) as opened:
-        members = opened.with_slots(opened.group(which, caller()), caller(), now())
-    _emit(members, form)
+    from slotcar_client.wire import verbs
+
+    with sender(inventory) as controller:
+        _emit(controller.send(verbs.Group(which)), form)
 
 
 def change(
@@ -75,59 +73,56 @@ def change(
     if_version: int | None = None,
 ) -> None:  # fmt: skip
     """`verb`: cancel, commit, approve or reject; asks first unless `yes`. Approves exactly what it shows."""
-    from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, version_of
+    from slotcar_client.wire import verbs
 
-    changes = {"cancel": CancelGroup, "commit": CommitGroup, "approve": ApproveGroup, "reject": RejectGroup}
-    with verbs(inventory) as opened:
+    with sender(inventory) as controller:
         version, approves = if_version, verb == "approve"
         if version is None if approves else not yes:
-            members = opened.with_slots(opened.group(which, caller()), caller(), now())
-            print_group(members, err=True)
-            version = version_of(members) if approves else version
+            group = controller.send(verbs.Group(which))
+            print_group(group, err=True)
+            version = group["version"] if approves else version
             confirm(yes, f"{verb.capitalize()} this group?")
-        members = opened.on_group(changes[verb], which, caller(), now(), reason, version)
-        _emit(opened.with_slots(members, caller(), now()), form)
+        changes: dict[str, Callable[[], Verb[documents.Group]]] = {
+            "cancel": lambda: verbs.GroupCancel(which, reason, version),
+            "commit": lambda: verbs.GroupCommit(which, version),
+            "approve": lambda: verbs.GroupApprove(which, version or 0),
+            "reject": lambda: verbs.GroupReject(which, reason, version),
+        }
+        _emit(controller.send(changes[verb]()), form)
 
 
-def _emit(members: Sequence[Entry], form: Format) -> None:
-    from slotcar.views.documents import group_document
-
-    emit(group_document(members), form, lambda: print_group(members))
+def _emit(group: documents.Group, form: Format) -> None:
+    emit(group, form, lambda: print_group(group))
 
 
-def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None:
-    """The groups that are asked for, a line each; `wanted` asks for one more than are shown."""
+def show_list(verb: GroupList, limit: int, inventory: Path | None, form: Format) -> None:
+    """The first `limit` groups that are asked for, a line each."""
     from slotcar.cli.listing import GROUPS, group_row
-    from slotcar.views.documents import group_document
 
-    limit = wanted.limit - 1
-    with verbs(inventory) as opened:
-        groups, is_cut = first_of(opened.groups(wanted, caller()), limit)
-        documents = [group_document(opened.with_slots(members, caller(), now())) for members in groups]
+    with sender(inventory) as controller:
+        groups, is_cut = first_of(controller.items(verb, limit + 1), limit)
     more = by_limit(limit, "asking for less, by --owner, --from or --until,") if is_cut else None
-    rows = [group_row(one) for one in documents]
-    emit_list(documents, form, lambda: print_table(GROUPS, rows, "No groups."), more=more)
+    rows = [group_row(one) for one in groups]
+    emit_list(groups, form, lambda: print_table(GROUPS, rows, "No groups."), more=more)
 
 
-def print_group(members: Sequence[Entry], *, err: bool = False) -> None:
+def print_group(group: Mapping[str, Any], *, err: bool = False) -> None:
     """The group's state, and a line for each member."""
-    from slotcar.cli.listing import state_words
+    from slotcar.cli.listing import slot_of, state_words
     from slotcar.cli.output import stderr
     from slotcar.planning.plan_lines import summary
-    from slotcar.views.documents import group_document, member_name
+    from slotcar.views.documents import reservation_of
 
-    console, document = stderr() if err else stdout(), group_document(members)
-    console.print(f"{document['owner']}/{document['name']}  {document['handle']}", style="bold")
-    until = f" until {document['hold_until']}" if document["hold_until"] else ""
-    slot = document["slot_state"]
-    on_routers = f", {slot.replace('-', ' ')}" if slot and slot != document["state"] else ""
-    lines = [f"state    {document['state']}{on_routers}{until}", f"window   {document['start']} to {document['end']}"]
-    for entry in members:
-        together = entry.reservation.together
-        failure = f", on failure {together.on_failure.value}" if together else ""
-        words = f"{member_name(entry)}  {entry.handle}  {state_words(entry)}  {summary(entry.reservation)}{failure}"
-        lines.append(f"member   {words}")
-        if entry.slot and entry.slot.why:
-            lines.append(f"         {entry.slot.why}")
+    console = stderr() if err else stdout()
+    console.print(f"{group['owner']}/{group['name']}  {group['handle']}", style="bold")
+    until = f" until {group['hold_until']}" if group["hold_until"] else ""
+    slot = group["slot_state"]
+    on_routers = f", {slot.replace('-', ' ')}" if slot and slot != group["state"] else ""
+    lines = [f"state    {group['state']}{on_routers}{until}", f"window   {group['start']} to {group['end']}"]
+    for member in group["members"]:
+        what = f"{summary(reservation_of(member['reservation']))}, on failure {member['on_failure']}"
+        lines.append(f"member   {member['member']}  {member['handle']}  {state_words(member)}  {what}")
+        if (member_slot := slot_of(member)) and member_slot["why"]:
+            lines.append(f"         {member_slot['why']}")
     for line in lines:
         console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)

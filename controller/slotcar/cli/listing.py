@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slotcar.base.problems import printable
 from slotcar.cli.tables import Column
-
-if TYPE_CHECKING:
-    from slotcar.book.model import Entry
 
 #: At 80 columns a slot's start has its place beside it, also in a zone, whose times are two letters longer than UTC's.
 _STATE = Column("state", wraps=True, narrowest=len("committed,"))
@@ -31,18 +28,20 @@ BOUNDARIES = (
 )  # fmt: skip
 
 
-def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
-    """Start and end are those of the slot that is open or comes next; of one of several, `slot` says which."""
+def reservation_row(entry: Mapping[str, Any], now: datetime) -> tuple[str, ...]:
+    """The row of an entry's document. Start and end are those of the slot that is open or comes next; of one of several,
+    `slot` says which."""
     from slotcar.base.timebase import iso
     from slotcar.book.slot_states import present_slot
+    from slotcar.views.documents import reservation_of
     from slotcar.views.explain import rate_words
 
-    reservation = entry.reservation
-    number, window = present_slot(entry, now)
+    reservation = reservation_of(entry["reservation"])
     times = len(reservation.windows)
+    number, window = present_slot(reservation.windows, now)
     return (
         "/".join(reservation.key),
-        entry.handle,
+        entry["handle"],
         state_words(entry),
         rate_words(reservation),
         reservation.claim.kind if reservation.claim else reservation.service.value,
@@ -67,33 +66,17 @@ def group_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     return (name, document["handle"], state, document["start"], document["end"], members)
 
 
-def state_words(entry: Entry) -> str:
+def state_words(entry: Mapping[str, Any]) -> str:
     """The ledger's word; of what is in force, or was, beside it what was verified on its routers: `committed, in place`."""
-    slot = f", {entry.slot.state.words}" if entry.slot and entry.slot.state.value != entry.state.value else ""
-    return f"{entry.state.value}{slot}{', change waits' if entry.proposed else ''}"
+    state, slot = entry["state"], slot_of(entry)
+    on_routers = f", {slot['state'].replace('-', ' ')}" if slot and slot["state"] != state else ""
+    return f"{state}{on_routers}{', change waits' if entry['proposed'] else ''}"
 
 
-def slot_lines(entry: Entry) -> list[str]:
-    """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
-    from slotcar.base.timebase import iso
-    from slotcar.book.slot_now import SlotState
-
-    slot = entry.slot
-    if slot is None:
-        return []
-    read_back = slot.since if slot.state in (SlotState.IN_PLACE, SlotState.ENDING) else None
-    verified = f", read back {_second(read_back)}" if read_back else ""
-    which = f"{slot.number} of {slot.of}, {iso(slot.window.start)} to {iso(slot.window.end)}: " if slot.of > 1 else ""
-    lines = [f"slot     {which}{slot.words}{verified}"]
-    if len({(one.state, one.why) for one in slot.devices}) > 1:
-        lines += [f"         {one.device}  {one.words}" for one in slot.devices]
-    return lines
-
-
-def _second(at: datetime) -> str:
-    from slotcar.base.timebase import iso
-
-    return iso(at.replace(microsecond=0))
+def slot_of(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What is on the devices of an entry's slot; older controllers say nothing of it."""
+    slot: Mapping[str, Any] | None = entry.get("slot")
+    return slot
 
 
 def boundary_row(item: Mapping[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:

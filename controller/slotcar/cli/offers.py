@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,13 +10,11 @@ import typer
 from slotcar.cli.options import OutputFormat
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.place import chosen_place
-from slotcar.cli.remote import remote
-from slotcar.cli.session import broker, caller, now
+from slotcar.cli.session import caller, sender
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
-    from slotcar.broker import Broker
-    from slotcar_client import Slotcar
+    from slotcar_client.wire import documents
 
 Document = Mapping[str, Any]
 
@@ -27,39 +24,18 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-class LocalOffers:
-    """What is offered, by this machine's ledger; the client library has the same of a controller over HTTP."""
-
-    def __init__(self, opened: Broker) -> None:
-        self._broker = opened
-
-    def endpoints(self) -> Document:
-        return self._broker.endpoints(caller())
-
-    def limits(self, owner: str | None) -> Document:
-        return self._broker.limits(owner, caller(), now())
-
-
-@contextmanager
-def opened() -> Iterator[LocalOffers | Slotcar]:
-    if chosen_place() is not None:
-        with remote(None, None) as slotcar:
-            yield slotcar
-        return
-    with broker() as here:
-        yield LocalOffers(here)
-
-
 def whoami(form: OutputFormat = Format.TABLE) -> None:
     """Show who you are to the controller, by which proof, your role and owner; on its own machine, an operator."""
+    from slotcar_client.wire import verbs
+
     place = chosen_place()
-    data: Document
-    if place is None:
+    data: documents.Caller
+    if place is None:  # no ledger is opened for it
         who = caller()
         data = {"name": who.name, "role": who.role.value, "owner": None, "expires_at": None, "proof": who.proof}
     else:
-        with remote(None, None) as slotcar:
-            data = slotcar.whoami()
+        with sender() as controller:
+            data = controller.send(verbs.Whoami())
     owner = f" for owner {data['owner']}" if data["owner"] else ""
     until = f", until {data['expires_at']}" if data["expires_at"] else ""
     where = f"at {place.api}" if place else "at this machine's ledger"
@@ -69,8 +45,10 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
 
 def endpoints(form: OutputFormat = Format.TABLE) -> None:
     """List what can be a source or a destination: end systems by name, and networks whose addresses can be used."""
-    with opened() as slotcar:
-        data = slotcar.endpoints()
+    from slotcar_client.wire import verbs
+
+    with sender() as controller:
+        data = controller.send(verbs.Endpoints())
     rows = [(one["name"], one["address"], one["domain"]) for one in data["hosts"]]
     rows += [("", one["prefix"], one["domain"]) for one in data["networks"]]
     emit(data, form, lambda: print_table(("endpoint", "address", "domain"), rows, "No endpoints."))
@@ -78,14 +56,14 @@ def endpoints(form: OutputFormat = Format.TABLE) -> None:
 
 def services(form: OutputFormat = Format.TABLE) -> None:
     """List the services with their code points; those that are not reserved promise no rate."""
-    listed: Sequence[Document]
-    if chosen_place() is None:
-        from slotcar.views.offers import services_document
+    from slotcar.views.offers import services_document
+    from slotcar_client.wire import verbs
 
+    if chosen_place() is None:  # no ledger is opened for it
         listed = services_document()["items"]
     else:
-        with remote(None, None) as slotcar:
-            listed = slotcar.services()
+        with sender() as controller:
+            listed = controller.send(verbs.Services())["items"]
     rows = [
         (one["service"], "yes" if one["reserved"] else "no", one["phb"], " ".join(map(str, one["dscps"])), one["treatment"])
         for one in listed
@@ -99,8 +77,10 @@ def limits(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Show the operator's limits: horizon, holds, approval gate, and how much of its quotas an owner uses."""
-    with opened() as slotcar:
-        data = slotcar.limits(owner)
+    from slotcar_client.wire import verbs
+
+    with sender() as controller:
+        data = controller.send(verbs.Limits(owner))
     emit(data, form, lambda: print_table(("limit", "value"), _rows(data), ""))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -18,14 +17,15 @@ from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes, ti
 from slotcar.cli.output import Format, complain, emit, hanging, long_work_reported, others_short, progress, stdout
 from slotcar.cli.place import Declined, chosen_place
 from slotcar.cli.readiness import check_devices
-from slotcar.cli.session import broker, caller, network_of, now, over_http, settings
+from slotcar.cli.session import AnyDesk, FarDesk, NearDesk, broker, caller, network_of, now, sender, settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from slotcar.network.model import Network
-    from slotcar.planning.plan import Applied, Plan
+    from slotcar.planning.plan import Plan
     from slotcar.planning.step import PlanStep
+    from slotcar_client.wire import documents
 
 SetName = Annotated[
     str | None,
@@ -145,9 +145,8 @@ def plan(
             raise Declined(
                 "the controller reads the routers by itself: its plan says when; say --devices where it runs"
             )
-        with over_http(inventory) as far:
-            document = far.plan_files(files, set_name, owner or [], now(), show_from=show_from)
-            new_plan = far.plan_of(document)
+        with sender(inventory) as controller:
+            document, new_plan = _planned_there(controller, files, set_name, owner or [], show_from=show_from)
     else:
         new_plan, network = _make(files, inventory, offline, set_name, owner or [], show_from)
         new_plan = _looked_at(new_plan, network, inventory, read=devices)
@@ -242,40 +241,67 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from slotcar.planning.plan_file import contents_of, plan_document, read_plan
-    from slotcar.planning.source import read_source
+    from slotcar.planning.plan_file import contents_of, plan_in, read_plan
+    from slotcar_client.wire import verbs
 
-    if chosen_place() is not None:
-        _apply_there(files, inventory, set_name, owner or [], form=form, diff=diff, yes=yes)
-        return
-    with broker(inventory) as opened:
-        contents, idle = contents_of(files), False
-        new_plan = read_plan(contents)
-        if new_plan is None:
-            moment, most_paths = now(), opened.settings.paths
-            source = read_source(files, moment, opened.network, set_name, owner or [], most_paths, contents)
-            new_plan = opened.plan(source, caller(), moment)
-            idle = not _confirmed(new_plan, plan_document(new_plan), opened.network, form, diff=diff, yes=yes)
-        result = None if idle else opened.apply(new_plan, caller(), now())
-        if result is not None:
-            result = replace(result, entries=opened.with_slots(result.entries, caller(), now()))
-    _show_applied(result, form)
-
-
-def _apply_there(
-    files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], *,
-    form: Format, diff: bool, yes: bool,
-) -> None:  # fmt: skip
-    from slotcar.planning.plan_file import contents_of, plan_in
-
-    with over_http(inventory) as far:
-        contents, idle = contents_of(files), False
+    with sender(inventory) as controller:
+        contents = contents_of(files)
         document = plan_in(contents)
         if document is None:
-            document = far.plan_files(files, set_name, owners, now(), contents)
-            idle = not _confirmed(far.plan_of(document), document, None, form, diff=diff, yes=yes)
-        result = None if idle else far.apply_document(document)
-    _show_applied(result, form)
+            document, new_plan, network = _planned(controller, files, set_name, owner or [], contents)
+            if not _confirmed(new_plan, document, network, form, diff=diff, yes=yes):
+                nothing: dict[str, Any] = {"created": 0, "changed": 0, "cancelled": 0, "entries": []}
+                emit(nothing, form, lambda: None)
+                return
+        elif isinstance(controller, NearDesk):
+            read_plan(contents)  # what is wrong with it is said of the file
+        applied = controller.send(verbs.Apply(document))
+    emit(applied, form, lambda: _print_applied(applied))
+
+
+def _planned(
+    controller: AnyDesk, files: list[Path], set_name: str | None, owners: list[str], contents: Mapping[Path, bytes]
+) -> tuple[dict[str, Any], Plan, Network | None]:
+    """The document of a plan, and the plan to be shown; here with the network."""
+    from slotcar.planning.plan_file import plan_document
+    from slotcar.planning.source import read_source
+
+    if not isinstance(controller, NearDesk):
+        return *_planned_there(controller, files, set_name, owners, contents), None
+    opened, moment = controller.broker, now()
+    source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths, contents)
+    new_plan = opened.plan(source, caller(), moment)
+    return dict(plan_document(new_plan)), new_plan, opened.network
+
+
+def _planned_there(
+    controller: AnyDesk, files: list[Path], set_name: str | None, owners: list[str],
+    contents: Mapping[Path, bytes] | None = None, show_from: datetime | None = None,
+) -> tuple[dict[str, Any], Plan]:  # fmt: skip
+    """The document of a plan of reservation files, which are read and checked here and planned by a controller, and the
+    plan to be shown; of what it cancels the controller is asked.
+
+    Raises:
+        InvalidInput: anything in any file is wrong.
+    """
+    from slotcar.planning.plan_page import PageStart
+    from slotcar.planning.shown_plan import shown_plan
+    from slotcar.planning.source import default_set_name
+    from slotcar.reservation import read_files
+    from slotcar.views.documents import reservation_of
+    from slotcar_client.wire.verbs import Status
+
+    assert isinstance(controller, FarDesk)
+    read = read_files(files, now(), contents=contents or {})
+    file: dict[str, Any] = {"version": 1, "reservations": read.entry_documents}
+    if read.group_documents:
+        file["together"] = read.group_documents
+    start = str(PageStart(show_from)) if show_from else None
+    name = set_name or default_set_name(files)
+    document: dict[str, Any] = dict(controller.slotcar.plan(file, set_name=name, owners=sorted(owners), start=start))
+    handles = [step["handle"] for step in document["steps"] if step["action"] == "cancel"]
+    cancelled = {one: reservation_of(controller.send(Status(one))["reservation"]) for one in handles}
+    return document, shown_plan(document, cancelled)
 
 
 def _confirmed(
@@ -296,29 +322,18 @@ def _confirmed(
     return True
 
 
-def _show_applied(result: Applied | None, form: Format) -> None:
-    from slotcar.views.documents import entry_document
-
-    counts = (result.created, result.changed, result.cancelled) if result else (0, 0, 0)
-    entries = result.entries if result else ()
-    document = dict(zip(("created", "changed", "cancelled"), counts, strict=True))
-    emit({**document, "entries": [entry_document(one) for one in entries]}, form, partial(_print_applied, result))
-
-
-def _print_applied(result: Applied | None) -> None:
+def _print_applied(applied: documents.Applied) -> None:
+    from slotcar.views.documents import reservation_of
     from slotcar.views.explain import clock_note
 
-    if result is None:
-        return
-    for entry in result.entries:
-        reservation = entry.reservation
-        waits = "; its change waits for approval" if entry.proposed else ""
+    for entry in applied["entries"]:
+        reservation = reservation_of(entry["reservation"])
+        waits = "; its change waits for approval" if entry["proposed"] else ""
         note = f"; {words}" if (words := clock_note(reservation)) else ""
-        line = f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}{waits}{note}"
+        line = f"{reservation.owner}/{reservation.name}  {entry['handle']}  {entry['state']}{waits}{note}"
         stdout().print(hanging(line, CONTINUED_AT), markup=False, soft_wrap=True)
-    stdout().print(
-        f"Applied: {result.created} created, {result.changed} changed, {result.cancelled} cancelled.", style="bold"
-    )
+    counts = ", ".join(f"{applied[what]} {what}" for what in ("created", "changed", "cancelled"))
+    stdout().print(f"Applied: {counts}.", style="bold")
 
 
 def print_plan(

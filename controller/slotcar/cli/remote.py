@@ -14,7 +14,7 @@ import typer
 from slotcar.base.files import read_regular_file
 from slotcar.cli.answering import ask_controller, controller_asked
 from slotcar.cli.output import complain
-from slotcar.cli.place import Declined, chosen_place, translated
+from slotcar.cli.place import Declined, chosen_place
 
 if TYPE_CHECKING:
     from slotcar_client import Slotcar
@@ -39,24 +39,23 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
     """The controller that these name, else that of the context, else this machine's.
 
     Raises:
-        Declined: the token file cannot be read; and see `translated`.
+        Declined: the token file cannot be read.
     """
     from slotcar_client import Retries, Slotcar
     from slotcar_client.contexts import token_of
 
-    with translated():
-        place = None if address else chosen_place()
-        token: Bearer = None
-        if token_file:
-            token = read_token(token_file)
-        elif place:
-            token = place.bearer
-        elif _is_for(address, os.environ.get("SLOTCAR_API")):
-            token = token_of(os.environ)
-        api = address or (place.api if place else _own_address())
-        ask_controller(api, place.name if place else "")
-        with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
-            yield slotcar
+    place = None if address else chosen_place()
+    token: Bearer = None
+    if token_file:
+        token = read_token(token_file)
+    elif place:
+        token = place.bearer
+    elif _is_for(address, os.environ.get("SLOTCAR_API")):
+        token = token_of(os.environ)
+    api = address or (place.api if place else _own_address())
+    ask_controller(api, place.name if place else "")
+    with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
+        yield slotcar
 
 
 def not_understood(error: BaseException) -> str | None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from slotcar.base.settings import Settings
     from slotcar.book.rules.roles import Caller
     from slotcar.broker import Broker
-    from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
     from slotcar.policy.site import Site
     from slotcar_client import Slotcar
@@ -82,35 +81,12 @@ def caller() -> Caller:
     return (_site.get() or site_of(settings().inventory)).caller(who, Role.OPERATOR, proof=who.proof)
 
 
-@contextmanager
-def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
-    """The verbs: over HTTP where a controller is named (`SLOTCAR_API`, a context), else over this machine's ledger.
-
-    Raises:
-        Declined: the controller does not do it; or it is named, and so is an inventory.
-    """
-    from slotcar.cli.place import Declined, chosen_place
-    from slotcar.cli.remote import remote
-
-    place = chosen_place()
-    if place is None:
-        with broker(inventory) as opened:
-            yield opened
-        return
-    from slotcar.cli.over_http import OverHttp
-
-    if inventory is not None:
-        raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
-    with remote(None, None) as slotcar:
-        yield OverHttp(slotcar)
-
-
 class AnyDesk(Protocol):
     """Sends verbs, to a controller or to the desk of this machine."""
 
     def send(self, verb: Verb[T]) -> T: ...
 
-    def items(self, verb: Verb[Any], limit: int, cursor: str) -> list[Any]:
+    def items(self, verb: Verb[Any], limit: int, cursor: str = "after") -> list[Any]:
         """The first `limit` items of a list that goes on page by page; `cursor`: the field by which it goes on."""
 
     def handle_of(self, which: str) -> str:
@@ -125,59 +101,68 @@ class NearDesk:
 
     def send(self, verb: Verb[T]) -> T:
         from slotcar.desk import Desk
+        from slotcar_client.wire.errors import NotFound, problem_of
 
-        return Desk(self.broker).send(verb, caller())
+        try:
+            return Desk(self.broker).send(verb, caller())
+        except NotFound as problem:
+            near = _near_unknown(self.broker, problem.__cause__)
+            raise problem_of(404, {**problem.document, "detail": f"{problem.detail}{near}"}) from problem
 
-    def items(self, verb: Verb[Any], limit: int, _cursor: str) -> list[Any]:
+    def items(self, verb: Verb[Any], limit: int, _cursor: str = "") -> list[Any]:
         """In one page, which may be as long as it likes."""
         sized: Any = verb
         items: list[Any] = self.send(replace(sized, limit=limit))["items"]
         return items
 
     def handle_of(self, which: str) -> str:
-        return self.broker.status(which, caller()).handle
+        from slotcar_client.wire.verbs import Status
+
+        return self.send(Status(which))["handle"]
 
 
 class FarDesk:
     """A controller, over HTTP."""
 
     def __init__(self, slotcar: Slotcar) -> None:
-        self._slotcar = slotcar
+        self.slotcar = slotcar
 
     def send(self, verb: Verb[T]) -> T:
-        return self._slotcar.send(verb)
+        return self.slotcar.send(verb)
 
-    def items(self, verb: Verb[Any], limit: int, cursor: str) -> list[Any]:
+    def items(self, verb: Verb[Any], limit: int, cursor: str = "after") -> list[Any]:
         from slotcar_client.calls.requests import pages
 
-        items: list[Any] = self._slotcar.perform(pages(verb, limit=limit, cursor=cursor))
+        items: list[Any] = self.slotcar.perform(pages(verb, limit, cursor))
         return items
 
     def handle_of(self, which: str) -> str:
-        return self._slotcar.reservation(which)["handle"]
+        from slotcar_client.calls.reservation_verbs import handle_of
+
+        return self.slotcar.perform(handle_of(which))
 
 
 @contextmanager
-def sender(inventory: Path | None = None) -> Iterator[AnyDesk]:
-    """What verbs of the wire are sent with, chosen as `verbs` chooses.
+def sender(inventory: Path | None = None, *, network: bool = True) -> Iterator[AnyDesk]:
+    """What verbs are sent with: a controller over HTTP where one is named (`SLOTCAR_API`, a context), else the desk over
+    this machine's ledger. `network`: whether the verbs ask anything of it; else no inventory is read here.
 
     Raises:
-        Declined: see `verbs`.
+        Declined: the controller does not do it; or it is named, and so is an inventory.
     """
-    from slotcar.broker import Broker
+    from slotcar.cli.place import Declined, chosen_place
 
-    with verbs(inventory) as opened:
-        yield NearDesk(opened) if isinstance(opened, Broker) else FarDesk(opened.slotcar)
+    place = chosen_place()
+    if place is None:
+        with broker(inventory, network=network) as opened:
+            yield NearDesk(opened)
+        return
+    from slotcar.cli.remote import remote
 
-
-@contextmanager
-def over_http(inventory: Path | None = None) -> Iterator[OverHttp]:
-    """The verbs of the controller that is named."""
-    from slotcar.cli.over_http import OverHttp
-
-    with verbs(inventory) as opened:
-        assert isinstance(opened, OverHttp), "no controller is named"
-        yield opened
+    if inventory is not None:
+        raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
+    with remote(None, None) as slotcar:
+        yield FarDesk(slotcar)
 
 
 def require_local_ledger(what: str) -> None:
@@ -221,27 +206,29 @@ def require_own_state_folder() -> None:
 def warn_of_other_controller(what: str) -> None:
     """Says on standard error that another controller is named, and that the command does not go there: it works on this
     machine's `what`. A context that cannot be read keeps nobody from that."""
-    from slotcar.cli.place import Declined, chosen_place
+    from slotcar.cli.place import chosen_place
+    from slotcar_client.wire.errors import SlotcarError
 
-    with suppress(Declined):
+    with suppress(SlotcarError):
         if (place := chosen_place()) is not None:
             where = f"the context {place.name}" if place.name else "SLOTCAR_API"
             complain(f"note: {where} names the controller at {place.api}; this is done with this machine's {what}")
 
 
 @contextmanager
-def broker(inventory: Path | None = None) -> Iterator[Broker]:
-    """The verbs over the ledger that the settings name."""
+def broker(inventory: Path | None = None, *, network: bool = True) -> Iterator[Broker]:
+    """The verbs over the ledger that the settings name. `network`: see `sender`."""
     from slotcar.book.errors import UnknownHandle
     from slotcar.broker import Broker
+    from slotcar.network.model import Network
     from slotcar.store import open_ledger
 
     chosen = settings(inventory=inventory)
     ask_state_folder(chosen)
-    network = network_of(chosen)
+    known = network_of(chosen) if network else Network(domains={}, devices={}, hosts={}, sls={})
     under_way("opening the ledger")
     with long_work_reported(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
-        opened = Broker(ledger, network, chosen)
+        opened = Broker(ledger, known, chosen)
         _site.set(opened.ledger.terms.policy.reserving.site)
         under_way("at work")
         try:
@@ -249,6 +236,14 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
             under_way("closing the ledger")
         except UnknownHandle as error:
             raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
+
+
+def _near_unknown(opened: Broker, error: BaseException | None) -> str:
+    """What may be meant, behind the words of an error that knows no such reservation; empty behind those of others."""
+    from slotcar.book.errors import UnknownHandle
+
+    hint = _near(opened, error.handle) if isinstance(error, UnknownHandle) else ""
+    return f"; {hint}" if hint else ""
 
 
 def _near(opened: Broker, which: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slotcar.cli.output import complain, stdout
-from slotcar.cli.place import Declined, chosen_place, translated
+from slotcar.cli.place import Declined, chosen_place
 
 if TYPE_CHECKING:
     from slotcar_client.signing_in import OfferedIssuer
@@ -31,13 +31,12 @@ def login(
     from slotcar_client.signing_in import TokenKeeper, begin, offered_issuers, wait
 
     api = _controller()
-    with translated():
-        code = begin(_chosen(offered_issuers(api), issuer, api))
-        stdout().print(f"Open {code.address} and type {code.user_code}", markup=False, soft_wrap=True)
-        if code.whole_address != code.address:
-            stdout().print(f"or open {code.whole_address}", markup=False, soft_wrap=True)
-        complain(f"waiting for you to confirm it, for {code.lasts_s} s at most")
-        TokenKeeper(api).keep(wait(code, api))
+    code = begin(_chosen(offered_issuers(api), issuer, api))
+    stdout().print(f"Open {code.address} and type {code.user_code}", markup=False, soft_wrap=True)
+    if code.whole_address != code.address:
+        stdout().print(f"or open {code.whole_address}", markup=False, soft_wrap=True)
+    complain(f"waiting for you to confirm it, for {code.lasts_s} s at most")
+    TokenKeeper(api).keep(wait(code, api))
     stdout().print(f"Signed in to {api} at {code.at.name}.", markup=False, soft_wrap=True)
 
 
@@ -46,8 +45,7 @@ def logout() -> None:
     from slotcar_client.signing_in import TokenKeeper
 
     api = _controller()
-    with translated():
-        known = TokenKeeper(api).forget()
+    known = TokenKeeper(api).forget()
     words = f"Signed out of {api}." if known else f"Nobody was signed in to {api}."
     stdout().print(words, markup=False, soft_wrap=True)
 

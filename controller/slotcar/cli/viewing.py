@@ -25,14 +25,12 @@ from slotcar.cli.options import (
     OutputFormat,
     Since,
     Until,
-    label_of,
     parsed,
     time_of,
 )
 from slotcar.cli.output import Format, complain, emit, print_table, stdout
 from slotcar.cli.remote import Api, TokenFile, remote
-from slotcar.cli.session import caller, network_of, now, sender, settings
-from slotcar.cli.session import verbs as opened_verbs
+from slotcar.cli.session import network_of, now, sender, settings
 
 if TYPE_CHECKING:
     from slotcar.platforms.model import Configuration
@@ -101,6 +99,7 @@ def render(
     """
     from slotcar.reservation import parse_time
     from slotcar.views.documents import configurations_document
+    from slotcar_client.wire import verbs
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
@@ -109,8 +108,8 @@ def render(
             _rendered(files, inventory, device, moment, instant), instant
         )
     else:
-        with opened_verbs(inventory) as opened:
-            listed = opened.configuration_documents(instant, device, caller())
+        with sender(inventory) as controller:
+            listed = controller.send(verbs.Configurations(iso(instant), device))["items"]
     emit(listed, form, lambda: _print(listed))
 
 
@@ -170,7 +169,7 @@ def events(
     """Show the audit log: every transition and every push, in order. --follow prints one line for each push."""
     from slotcar.cli.event_lines import COLUMNS, NARROW, cells, narrow_cells
     from slotcar.cli.following import follow_events
-    from slotcar.views.documents import event_document
+    from slotcar_client.wire import verbs
 
     if follow:
         if newest or since or until:
@@ -182,23 +181,21 @@ def events(
         with remote(api, token_file) as slotcar:
             follow_events(slotcar, after, filters, form, long=long)
         return
-    from slotcar.store.queries import EventFilter
-
     moment = now()
-    begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
-    first = 0 if after is None and begin is not None else after
-    with opened_verbs(inventory) as opened:
-        handle = None if reservation is None else opened.status(reservation, caller()).handle
-        asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
-        listed = opened.events(asked_for, caller(), after if newest else first, limit + 1, newest=newest)
-    # Asked for neither way they are the last ones, in order: the one too many is the first.
-    last_ones = first is None and not newest
-    data = [event_document(event) for event in (listed[-limit:] if last_ones else listed[:limit])]
+    begin, end = (time_of(option, text, moment) for option, text in (("--from", since), ("--until", until)))
+    last_ones = after is None and begin is None and not newest
+    verb = verbs.Events(
+        kind, reservation, device, owner, name, label, iso(begin) if begin else None, iso(end) if end else None,
+        newest or last_ones, after or 0,
+    )  # fmt: skip
+    with sender(inventory) as controller:
+        listed, is_cut = first_of(controller.items(verb, limit + 1), limit)
+    data = listed[::-1] if last_ones else listed
     edge = data[0 if last_ones else -1]["sequence"] if data else 0
     more = f"--newest --after {edge}" if last_ones or newest else f"--after {edge}"
     rows = [cells(one, long=long) for one in data]
     narrow = None if long else (NARROW, [narrow_cells(one) for one in data])
     emit_list(
         data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow),
-        more=more if len(listed) > limit else None, which="last" if last_ones else "first",
+        more=more if is_cut else None, which="last" if last_ones else "first",
     )  # fmt: skip

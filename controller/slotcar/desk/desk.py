@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from slotcar.base.problems import SlotcarError
+from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM
+from slotcar.base.units import UnitError
 from slotcar.broker import Broker
 from slotcar.desk.overview import Overview
+from slotcar.desk.problems import wire_problem
 from slotcar.domains.agreement import Agreement
 from slotcar.policy.caller import Caller
 from slotcar.rollout.status import LoopStatus
@@ -43,9 +47,14 @@ class Desk:
         """The document that answers a verb, as `slotcar_client.Slotcar.send` has it over HTTP.
 
         Raises:
-            SlotcarError: whose kind `slotcar.api.problems` names.
+            Problem: of `slotcar_client.wire.errors`, as `slotcar_client.Slotcar.send` raises it. Stopping.
         """
-        document: T = ANSWERS[type(verb)](verb, self, caller, self.broker.clocks.now())
+        try:
+            document: T = ANSWERS[type(verb)](verb, self, caller, self.broker.clocks.now())
+        except Stopping:
+            raise
+        except (SlotcarError, UnitError) as error:
+            raise wire_problem(error) from error
         return document
 
 

@@ -11,10 +11,11 @@ from slotcar.desk.desk import Desk, answers
 from slotcar.desk.overview import LOOK_AHEAD, ResourcePage
 from slotcar.desk.reading import instant_of, label_of, window_of
 from slotcar.policy.caller import Caller
+from slotcar.store.queries import EventFilter
 from slotcar.views.boundary import groups_document
 from slotcar.views.capacity import course_document
 from slotcar.views.device_states import states_document
-from slotcar.views.documents import configurations_document, timeline_document
+from slotcar.views.documents import configurations_document, events_document, timeline_document
 from slotcar.views.timeline import LOOK_BACK, TimelineQuery
 from slotcar.views.usage import month_at, usage_document
 from slotcar_client.wire import documents, verbs
@@ -37,6 +38,17 @@ def timeline(verb: verbs.Timeline, desk: Desk, caller: Caller, now: datetime) ->
         "items": [timeline_document(item) for item in listed[: verb.limit]],
         "next": iso(listed[verb.limit].at) if len(listed) > verb.limit else None,
     }
+
+
+@answers(verbs.Events)
+def events(verb: verbs.Events, desk: Desk, caller: Caller, _now: datetime) -> documents.Events:
+    """The route reads the log by itself, on the threads that streams have, too."""
+    handle = None if verb.reservation is None else desk.broker.status(verb.reservation, caller).handle
+    since, until = instant_of("from", verb.since), instant_of("until", verb.until)
+    kinds, label = tuple(verb.kind or ()), label_of(verb.label)
+    wanted = EventFilter(kinds, handle, verb.device, since, until, verb.owner, verb.name, label)
+    listed = desk.broker.events(wanted, caller, verb.after, verb.limit, newest=verb.newest)
+    return events_document(listed, verb.after)
 
 
 @answers(verbs.Controller)

@@ -166,19 +166,19 @@ def _free_rates(
 
 def enquiry_document(answer: EnquiryAnswer) -> documents.Enquiry:
     return {
+        **_free_document(answer.together),
         "windows": [window_document(window) for window in answer.windows],
         "adds_to": answer.adds_to,
         "directions": [
             {
+                **_free_document(one.free),
                 "direction": cast(documents.Way, one.direction.value),
                 "highest_rate_bps": one.rate_bps,
                 "limited_by": str(one.limited_by) if one.limited_by else None,
                 "routers": list(one.routers),
-                **_free_document(one.free),
             }
             for one in answer.directions
         ],
-        **_free_document(answer.together),
     }
 
 

@@ -60,7 +60,7 @@ def boundary_words(at: datetime, plan: Plan, causes: Mapping[datetime, list[Caus
 
 def _with_the_apply(step: PlanStep, now: datetime) -> Iterator[tuple[datetime, Cause]]:
     """What the apply itself does to a slot that is open then."""
-    name, before = "/".join(step.key), step.entry.reservation if step.entry else None
+    name, before = "/".join(step.key), step.before
     was_open, is_open = (one is not None and _is_open(one, now) for one in (before, step.reservation))
     if step.action is Action.CANCEL and was_open:
         yield now, Cause("-", name, "is cancelled")

@@ -51,7 +51,7 @@ def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
     `Refused.explain`.
     """
     owner, name = step.key
-    reservation = step.reservation or (step.entry.reservation if step.entry else None)
+    reservation = step.reservation or step.before
     assert reservation is not None
     if step.refusal:
         for line in refusal_sentences(reservation, step.refusal, others):

@@ -41,6 +41,7 @@ class PlanStep:
         reservation: as it is wanted; None for a cancel.
         handle, expected_version: of the ledger's entry, as the plan saw it; None for a create.
         entry: that entry; None also in a plan that was read from a document.
+        cancelled: of a plan that was read to be shown, the reservation that it cancels.
         routed: the reservation with its paths and demands; None until it is admitted, and in a plan that was read.
         paths: of a plan that was read, what each direction's path crosses; None where it says nothing of that.
         refusal: the numbers, where there is no room for it.
@@ -56,6 +57,7 @@ class PlanStep:
     handle: str | None = None
     expected_version: int | None = None
     entry: Entry | None = None
+    cancelled: Reservation | None = None
     routed: RoutedReservation | None = None
     paths: tuple[tuple[Hop, ...], ...] | None = None
     differences: tuple[KeyDifference, ...] = ()
@@ -64,6 +66,11 @@ class PlanStep:
     seen: str = ""
     note: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> Reservation | None:
+        """What is there already, as far as it is known."""
+        return self.entry.reservation if self.entry else self.cancelled
 
     @classmethod
     def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:

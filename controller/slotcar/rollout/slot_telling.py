@@ -92,7 +92,7 @@ def news(entries: Sequence[Entry], latest: Mapping[str, SlotRecord], findings: S
     for entry in by_handle.values():
         if entry.reservation.start > horizon:  # a ledger may hold a hundred thousand of these
             continue
-        number, window = present_slot(entry, findings.at)
+        number, window = present_slot(entry.reservation.windows, findings.at)
         if window.start > horizon or window.end <= findings.at:
             continue
         record = _present(entry, number, latest.get(entry.handle), findings)

@@ -26,7 +26,7 @@ def ask_paths(pushing: Pushing, live: Sequence[Entry]) -> None:
     for entry in live:
         if entry.reservation.start > now + pushing.lead:
             continue
-        _, window = present_slot(entry, now)
+        _, window = present_slot(entry.reservation.windows, now)
         begins = entry.state is State.COMMITTED and window.start <= now + pushing.lead and now < window.end
         if begins and starts.get(entry.handle) != window.start:
             starts[entry.handle] = window.start

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from slotcar.admission.model import Demand, Refused, TransferRefused
-from slotcar.admission.resource_id import describe
+from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
+from slotcar.admission.resource_id import ResourceId, describe
 from slotcar.base.timebase import Window, iso
 from slotcar.book.groups import state_of, version_of
 from slotcar.book.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
@@ -42,6 +42,11 @@ def reservation_document(reservation: Reservation) -> documents.Reservation:
             document[before[field]] = derived[before[field]]
         document[field] = value
     return cast(documents.Reservation, document)
+
+
+def reservation_of(document: Mapping[str, Any]) -> Reservation:
+    """The reservation of a `reservation_document`."""
+    return Reservation.from_document({key: value for key, value in document.items() if key not in DERIVED_KEYS})
 
 
 def path_document(path: Path) -> documents.Path:
@@ -136,10 +141,10 @@ def group_document(members: Sequence[Entry]) -> documents.Group:
         "slot_state": whole(slots).value if (slots := [one.slot.state for one in live if one.slot]) else None,
         "members": [
             {
-                "member": member_name(one),
-                "on_failure": one.reservation.together.on_failure.value,
                 **entry_document(one),
                 "group": one.group or "",
+                "member": member_name(one),
+                "on_failure": one.reservation.together.on_failure.value,
             }
             for one in members
             if one.reservation.together
@@ -183,6 +188,11 @@ def event_document(event: Event) -> documents.Event:
     }
 
 
+def events_document(events: Sequence[Event], after: int) -> documents.Events:
+    """One page of the log, which goes on after the last of them; of an empty one after `after`, where it began."""
+    return {"items": list(map(event_document, events)), "next": events[-1].sequence if events else after}
+
+
 def refusal_document(refused: Refused) -> documents.Refusal:
     return {
         "reason": refused.reason,
@@ -220,6 +230,48 @@ def _transfer_document(numbers: TransferRefused) -> documents.TransferRefusal:
         "tightest_bytes": numbers.tightest_bytes,
         "horizon": iso(numbers.horizon),
     }
+
+
+def refused_of(document: Mapping[str, Any]) -> Refused:
+    """The refusal of a `refusal_document`."""
+    nearest = document["nearest_window"]
+    return Refused(
+        shortfalls=tuple(
+            Shortfall(
+                ResourceId.parse(one["resource"]),
+                _window_of(one["window"]),
+                one["requested_bps"],
+                one["free_bps"],
+                one["capacity_bps"],
+            )
+            for one in document["shortfalls"]
+        ),
+        nearest_window=_window_of(nearest) if nearest else None,
+        highest_rate_bps=document["highest_rate_bps"],
+        highest_share_permille=document["highest_share_permille"],
+        reason=document["reason"],
+        transfer=_transfer_of(document["transfer"]) if document["transfer"] else None,
+        horizon=datetime.fromisoformat(document["horizon"]) if document.get("horizon") else None,
+        paths_tried=document["paths_tried"],
+        path=tuple(document["path"]),
+    )
+
+
+def _transfer_of(document: Mapping[str, Any]) -> TransferRefused:
+    earliest, tightest = document["earliest_deadline"], document["tightest"]
+    return TransferRefused(
+        asked_bytes=document["asked_bytes"],
+        deadline=datetime.fromisoformat(document["deadline"]),
+        most_bytes=document["most_bytes"],
+        earliest_deadline=datetime.fromisoformat(earliest) if earliest else None,
+        tightest=ResourceId.parse(tightest) if tightest else None,
+        tightest_bytes=document["tightest_bytes"],
+        horizon=datetime.fromisoformat(document["horizon"]),
+    )
+
+
+def _window_of(document: Mapping[str, Any]) -> Window:
+    return Window(datetime.fromisoformat(document["start"]), datetime.fromisoformat(document["end"]))
 
 
 def configurations_document(

@@ -26,11 +26,13 @@ from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_shor
 from slotcar.base.texts import lines_of
 from slotcar.base.units import UnitError
 from slotcar.book.rules.roles import Caller, NotAllowed
+from slotcar.desk.problems import MOST_PROBLEMS, kind_of
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render
 from slotcar.web.times import Clock
 from slotcar.web.visit import Answer, Data, Moved, Visit, form_of
+from slotcar_client.wire.errors import Problem as WireProblem
 
 log = structlog.get_logger("slotcar.web")
 COOKIE, COOKIE_OVER_TLS = "slotcar-session", "__Host-slotcar-session"
@@ -126,8 +128,11 @@ def _answer(page: WebPage, context: Context, request: Request, body: bytes, even
         )  # fmt: skip
         answer = page.view(_with_parameters(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
+    except WireProblem as error:
+        shown_to = visit if caller else None
+        return _failed(request, shown_to, now, error.status, error.title, error.detail, error.kind)
     except (SlotcarError, UnitError) as error:
-        status, kind, title = problems.kind_of(error)
+        status, kind, title = kind_of(error)
         return _failed(request, visit if caller else None, now, status, title, str(error), kind)
     except HTTPException as error:
         return _cannot_be_done(request, visit if caller else None, now, error)
@@ -237,8 +242,8 @@ def _usual(request: Request, visit: Visit | None, clock: Clock) -> dict[str, Any
 
 def _few(lines: list[str]) -> list[str]:
     """No more problems than the API tells at a time."""
-    rest = len(lines) - problems.MOST_PROBLEMS
-    return lines if rest <= 0 else [*lines[: problems.MOST_PROBLEMS], f"and {rest} more problems"]
+    rest = len(lines) - MOST_PROBLEMS
+    return lines if rest <= 0 else [*lines[:MOST_PROBLEMS], f"and {rest} more problems"]
 
 
 def _failed(
@@ -247,7 +252,7 @@ def _failed(
     """A whole page, or where a part was asked for, a part: what was refused is told where it was asked."""
     clock = visit.clock if visit else Clock(USUAL_ZONE, now)
     template = "problem_part.html" if _is_part(request) else "problem.html"
-    forbidden = status == 403 and kind == problems.kind_of(NotAllowed(""))[1]
+    forbidden = status == 403 and kind == kind_of(NotAllowed(""))[1]
     model = {
         **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(lines_of(with_short_words(words))),
         "forbidden": forbidden,

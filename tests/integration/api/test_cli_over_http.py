@@ -11,9 +11,8 @@ import httpx
 import pytest
 
 from slotcar.book.rules.roles import Role
-from slotcar.cli.from_documents import entry_of
 from slotcar.cli.place import choose_context
-from slotcar.views.documents import entry_document
+from slotcar.views.documents import reservation_document, reservation_of
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
 from tests.integration.api.test_access import group
 from tests.support.command_line import Cli, Done, in_this_process
@@ -234,7 +233,7 @@ def test_what_is_done_on_this_machine_says_so(cli: Cli, monkeypatch: pytest.Monk
         monkeypatch.delenv("SLOTCAR_API")
 
 
-def test_documents_are_the_same_there_and_back(serve: Serve) -> None:
+def test_reservations_are_the_same_there_and_back(serve: Serve) -> None:
     api = serve(approval_rate_bps="20 Mbit/s")
     api.post("/v1/reservations", json=body(labels={"run": "7"}, direction="both")).raise_for_status()
     later = (START + timedelta(hours=1)).isoformat()
@@ -248,7 +247,9 @@ def test_documents_are_the_same_there_and_back(serve: Serve) -> None:
     api.patch(f"/v1/reservations/{entry['handle']}", json=raised, headers={"If-Match": "*"}).raise_for_status()
     listed = api.get("/v1/reservations").json()["items"]
     assert any(one["proposed"] for one in listed)
-    assert [entry_document(entry_of(one)) for one in listed] == listed
+    assert [reservation_document(reservation_of(one["reservation"])) for one in listed] == [
+        one["reservation"] for one in listed
+    ]
 
 
 def test_contexts_are_added_used_and_forgotten(

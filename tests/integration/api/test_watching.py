@@ -23,6 +23,7 @@ from slotcar.cli.place import Declined
 from slotcar.cli.remote import remote
 from slotcar.cli.watching import line, look
 from slotcar.store import Ledger
+from slotcar_client import NoContext, NotAllowed
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
 from tests.support.patience import PATIENCE_S
@@ -117,7 +118,7 @@ def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: 
     token.write_text(create_token(tmp_path / "tokens.json", "cms", Role.REQUESTER, "cms", datetime.now(UTC)) + "\n")
     address = str(serve(open=False).base_url)
     for file, words in ((None, "Authorization: Bearer TOKEN"), (token, "only an operator or an auditor may")):
-        with pytest.raises(Declined, match=words), remote(address, file) as client:
+        with pytest.raises(NotAllowed, match=words), remote(address, file) as client:
             look(client)
     with (
         pytest.raises(Declined, match="no token can be read from it: No such file"),
@@ -148,5 +149,5 @@ def test_what_is_no_address_is_named() -> None:
         ("ftp://x", "say one such as http://"),
         ("http://here:port", "is not the address of an API"),
     ):
-        with pytest.raises(Declined, match=words), remote(address, None) as client:
+        with pytest.raises(NoContext, match=words), remote(address, None) as client:
             client.controller()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.api.problems import kind_of
+from slotcar.desk.problems import kind_of
 from slotcar.base.problems import SlotcarError
 from slotcar.book.errors import ProgressRefused
 from slotcar.planning.errors import NotPossible

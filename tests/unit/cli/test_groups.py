@@ -5,25 +5,13 @@ from __future__ import annotations
 import pytest
 
 from slotcar.api.examples import EXAMPLES
-from slotcar.cli.from_documents import members_of
 from slotcar.cli.grouping import is_group, print_group
-from slotcar.views.documents import group_document
 
 ANSWER = EXAMPLES["group"].answers["application/json"]
 
 
-def test_a_groups_document_is_read_back_whole() -> None:
-    """The example stands for an answer; what of it is only there to be read follows from the members."""
-    document = group_document(members_of(ANSWER))
-    assert {key: document[key] for key in ANSWER if key != "members"} == {
-        key: one for key, one in ANSWER.items() if key != "members"
-    }
-    assert [one["member"] for one in document["members"]] == ["line", "cores"]
-    assert document["members"][1]["reservation"] == ANSWER["members"][1]["reservation"]
-
-
 def test_a_group_is_printed_with_a_line_for_each_member(capsys: pytest.CaptureFixture[str]) -> None:
-    print_group(members_of(ANSWER))
+    print_group(ANSWER)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "hep/tonight  g-5m2k8q1x7v4n9c3d"
     assert lines[1] == "  state    committed, planned"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from slotcar.book.rules.policy import Policy
-from slotcar.cli.from_documents import plan_of
 from slotcar.cli.plan_words import print_boundaries, print_documents
 from slotcar.network import load_network
 from slotcar.network.model import Network
@@ -20,6 +19,7 @@ from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import plan_markdown
 from slotcar.planning.plan_page import PageStart, page_document
+from slotcar.planning.shown_plan import shown_plan
 from slotcar.planning.source import source_of_body
 
 ROOT = Path(__file__).parents[3]
@@ -132,7 +132,7 @@ def test_a_terminal_shows_them_once_after_the_boundaries(capsys: pytest.CaptureF
     plan = planned(GARNET, wanted("media"))
     document = plan_document(plan)
     if far:
-        print_documents(plan_of(document, {}), document["boundaries"], diff=False)
+        print_documents(shown_plan(document, {}), document["boundaries"], diff=False)
     else:
         print_boundaries(plan, GARNET, diff=False, commands=False)
     shown = capsys.readouterr().out
@@ -151,7 +151,7 @@ def test_what_an_older_controller_says_beside_each_router_is_shown_too(capsys: p
     plan = planned(GARNET, wanted("media"))
     document = plan_document(plan)
     del document["approximations"]
-    print_documents(plan_of(document, {}), document["boundaries"], diff=False)
+    print_documents(shown_plan(document, {}), document["boundaries"], diff=False)
     assert f"\n  anl-7507-1: {WEIGHT}\n" in capsys.readouterr().out
 
 

@@ -7,8 +7,7 @@ import pytest
 from slotcar.admission.model import Demand, Refused, Shortfall
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import Window
-from slotcar.cli.from_documents import refused_of
-from slotcar.views.documents import demand_document, refusal_document
+from slotcar.views.documents import demand_document, refusal_document, refused_of
 from tests.support.requests import at
 
 UNITS = {

@@ -156,7 +156,11 @@ class Progress(
 
 @dataclass(frozen=True)
 class Commit(
-    Verb[documents.Entry], to="POST /v1/reservations/{handle}/commit", summary="Commit a hold", errors=(*CHANGE, 412)
+    Verb[documents.Entry],
+    to="POST /v1/reservations/{handle}/commit",
+    summary="Commit a hold",
+    settles=("committed", "awaiting-approval"),
+    errors=(*CHANGE, 412),
 ):
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
 
@@ -183,6 +187,7 @@ class Cancel(
     Verb[documents.Entry],
     to="POST /v1/reservations/{handle}/cancel",
     summary="Cancel",
+    settles=("cancelled",),
     body=REASON,
     errors=(*CHANGE, *BODY, 412),
 ):
@@ -208,6 +213,7 @@ class Reject(
     Verb[documents.Entry],
     to="POST /v1/reservations/{handle}/reject",
     summary="Reject",
+    settles=("rejected", "committed"),
     body=REASON,
     errors=(*CHANGE, *BODY, 412),
 ):

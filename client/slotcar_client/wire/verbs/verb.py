@@ -75,6 +75,8 @@ class Verb(Generic[T]):
     errors: the statuses that it may answer with beside those of every operation.
     created: it is answered with 201. location: where to find what was created, by the keys of the answer.
     repeatable: whether it may be sent again where nobody knows whether it arrived.
+    settles: the states in one of which a reservation is where an attempt of this verb has arrived that was lost.
+    by_hand: its route is, for it can also stream.
     body: what its body is called, where it is not called as the verb is. answer: the document's type.
     """
 
@@ -87,6 +89,8 @@ class Verb(Generic[T]):
     created: ClassVar[bool]
     location: ClassVar[str]
     repeatable: ClassVar[bool]
+    settles: ClassVar[tuple[str, ...]]
+    by_hand: ClassVar[bool]
     body: ClassVar[Form]
     answer: ClassVar[Any]
     fields: ClassVar[_Fields] = _Fields()
@@ -94,12 +98,14 @@ class Verb(Generic[T]):
 
     def __init_subclass__(
         cls, *, to: str, summary: str, errors: tuple[int, ...] = (), created: bool = False, location: str = "",
-        repeatable: bool = True, body: Form | None = None, **more: Any,
+        repeatable: bool = True, settles: tuple[str, ...] = (), by_hand: bool = False, body: Form | None = None,
+        **more: Any,
     ) -> None:  # fmt: skip
         super().__init_subclass__(**more)
         cls.operation = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         cls.family = cls.__module__.rpartition(".")[2]
         cls.method, _, cls.address = to.partition(" ")
         cls.summary, cls.errors, cls.created, cls.location = summary, errors, created, location
-        cls.repeatable, cls.body = repeatable, body or Form(f"{cls.__name__}In")
+        cls.repeatable, cls.settles, cls.by_hand = repeatable, settles, by_hand
+        cls.body = body or Form(f"{cls.__name__}In")
         (cls.answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]

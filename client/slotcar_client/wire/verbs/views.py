@@ -8,7 +8,7 @@ from typing import Annotated
 
 from slotcar_client.wire import documents
 from slotcar_client.wire.documents import Keyword, SummedBy, Time
-from slotcar_client.wire.verbs.texts import Label, Line, Name, Owner, UpTo1000
+from slotcar_client.wire.verbs.texts import After, Label, Line, Name, Newest, Owner, UpTo1000
 from slotcar_client.wire.verbs.verb import Named, Verb
 
 _FROM = Named("from")
@@ -38,6 +38,35 @@ class Timeline(
     owner: Owner = None
     name: Name = None
     label: Label = None
+    limit: UpTo1000 = 100
+
+
+@dataclass(frozen=True)
+class Events(
+    Verb[documents.Events],
+    to="GET /v1/events",
+    summary="The audit log",
+    by_hand=True,
+    errors=(401, 403, 404, 422, 429, 503),
+):
+    """Every transition and every push, in order; a requester gets those of its own reservations.
+
+    With `Accept: text/event-stream`, as server-sent events that go on.
+    """
+
+    kind: Annotated[
+        Sequence[Annotated[str, Keyword("maxLength", 64), Keyword("pattern", r"^[a-z][a-z-]*(\.[a-z-]*)?$")]] | None,
+        "only events whose kind begins so: `push.`, `reservation.committed`; may be repeated",
+    ] = None
+    reservation: Annotated[Line | None, "only of this one: a handle, or OWNER/NAME"] = None
+    device: Annotated[Line | None, "only of this device"] = None
+    owner: Owner = None
+    name: Name = None
+    label: Label = None
+    since: Annotated[Time | None, _FROM, "only what was recorded then or later"] = None
+    until: Annotated[Time | None, "only what was recorded then or before"] = None
+    newest: Newest = False
+    after: After = 0
     limit: UpTo1000 = 100
 
 

@@ -28,7 +28,7 @@ from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.rules.roles import Caller
 from slotcar.desk.reading import label_of
 from slotcar.store.queries import EventFilter
-from slotcar.views.documents import event_document
+from slotcar.views.documents import events_document
 from slotcar.views.events import shown_to
 from slotcar_client.wire import documents
 
@@ -108,8 +108,7 @@ async def events(
         return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
     ledger = context.broker.ledger
     listed = await context.streams.ask(ledger.newest_events if newest else ledger.events_of, wanted, after, limit)
-    documents = [event_document(shown_to(event, caller)) for event in listed]
-    return {"items": documents, "next": listed[-1].sequence if listed else after}
+    return events_document([shown_to(event, caller) for event in listed], after)
 
 
 @router.get(

@@ -64,7 +64,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     **dict.fromkeys((verbs.ConnectionStatus, verbs.Connections, verbs.Domains), _READS),
     **dict.fromkeys((verbs.Status, verbs.List, verbs.Group, verbs.GroupList, verbs.PolicyWhy), _READS),
     **dict.fromkeys((verbs.Whoami, verbs.Endpoints, verbs.Services, verbs.Limits), _READS),
-    **dict.fromkeys((verbs.Timeline, verbs.Boundaries, verbs.Boundary, verbs.Usage), _READS),
+    **dict.fromkeys((verbs.Timeline, verbs.Events, verbs.Boundaries, verbs.Boundary, verbs.Usage), _READS),
     **dict.fromkeys(
         (verbs.Controller, verbs.Configurations, verbs.Network, verbs.DeviceStates, verbs.Revisions), _READS
     ),
