@@ -12,22 +12,25 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from slotcar_client.client import Verb, Verbs, connect
+from slotcar_client import calls
+from slotcar_client.client import connect
+from slotcar_client.transport import Conversation
 from slotcar_client.wire.errors import Refused, SlotcarError
 
-VERBS = {name: one for name, one in vars(Verbs).items() if isinstance(one, Verb)}
+Call = Callable[..., Conversation[Any]]
+VERBS: dict[str, Call] = {name: getattr(calls, name) for name in calls.__all__ if callable(getattr(calls, name))}
 
 
-def given_to(verb: Verb[Any, Any], words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+def given_to(verb: Call, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """The arguments of a verb, out of `VALUE` and `KEY=VALUE`.
 
     Raises:
         SlotcarError: the verb has no place for one, or misses one.
     """
-    parameters = inspect.signature(verb.call).parameters
+    parameters = inspect.signature(verb).parameters
     body = next((name for name, one in parameters.items() if one.annotation == "Json"), None)
     plain, named, keys = [], {}, {}
     for word in words:
@@ -47,7 +50,7 @@ def given_to(verb: Verb[Any, Any], words: Sequence[str]) -> tuple[list[str], dic
     if body is not None:
         named[body] = keys
     try:
-        inspect.signature(verb.call).bind(*plain, **named)
+        inspect.signature(verb).bind(*plain, **named)
     except TypeError as error:
         raise SlotcarError(f"{error}: the parameters are {', '.join(parameters) or 'none'}") from error
     return plain, named
@@ -71,7 +74,7 @@ def main(words: Sequence[str]) -> int:
                 for event in slotcar.watch(*words[1:2]):
                     print(json.dumps(event), flush=True)
             plain, named = given_to(VERBS[words[0]], words[1:])
-            print(json.dumps(slotcar.perform(VERBS[words[0]].call(*plain, **named)), indent=2))
+            print(json.dumps(slotcar.perform(VERBS[words[0]](*plain, **named)), indent=2))
     except Refused as error:
         sys.stderr.write(f"{error}\n")
         return 3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
@@ -23,97 +24,43 @@ from slotcar_client.wire.errors import NoAnswer, Unavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
+M = TypeVar("M")
 #: Reading a device takes seconds, and so may a large plan.
 ANSWER_S = 60.0
 
 
-class Verb(Generic[P, T]):
-    """A conversation as a method: it gives its value, or of an asynchronous client an awaitable of it."""
+def _blocking(call: Callable[P, Conversation[T]]) -> Callable[Concatenate[Slotcar, P], T]:
+    """A conversation as a method that gives its value."""
 
-    def __init__(self, call: Callable[P, Conversation[T]]) -> None:
-        self.call = call
-        self.__doc__ = call.__doc__
+    def method(slotcar: Slotcar, /, *given: P.args, **named: P.kwargs) -> T:
+        return slotcar.perform(call(*given, **named))
 
-    @overload
-    def __get__(self, client: None, kind: type) -> Verb[P, T]: ...
-    @overload
-    def __get__(self, client: Slotcar, kind: type) -> Callable[P, T]: ...
-    @overload
-    def __get__(self, client: AsyncSlotcar, kind: type) -> Callable[P, Awaitable[T]]: ...
-    def __get__(self, client: Slotcar | AsyncSlotcar | None, kind: type) -> Any:
-        if client is None:
-            return self
-
-        def call(*given: P.args, **named: P.kwargs) -> Any:
-            return client.perform(self.call(*given, **named))
-
-        call.__doc__ = self.__doc__
-        return call
+    return _named_as(call, method)
 
 
-class Verbs:
-    """What both clients can do; `slotcar_client.calls` documents each."""
+def _awaited(call: Callable[P, Conversation[T]]) -> Callable[Concatenate[AsyncSlotcar, P], Coroutine[Any, Any, T]]:
+    """A conversation as a method that is awaited for its value."""
 
-    enquire = Verb(calls.enquire)
-    addable = Verb(calls.addable)
-    create = Verb(calls.create)
-    reservation = Verb(calls.reservation)
-    reservations = Verb(calls.reservations)
-    modify = Verb(calls.modify)
-    bind = Verb(calls.bind)
-    commit = Verb(calls.commit)
-    extend = Verb(calls.extend)
-    progress = Verb(calls.progress)
-    cancel = Verb(calls.cancel)
-    approve = Verb(calls.approve)
-    reject = Verb(calls.reject)
-    group_create = Verb(calls.group_create)
-    group_create_all = Verb(calls.group_create_all)
-    groups = Verb(calls.groups)
-    group = Verb(calls.group)
-    group_commit = Verb(calls.group_commit)
-    group_cancel = Verb(calls.group_cancel)
-    group_approve = Verb(calls.group_approve)
-    group_reject = Verb(calls.group_reject)
-    plan = Verb(calls.plan)
-    apply = Verb(calls.apply)
-    whoami = Verb(calls.whoami)
-    endpoints = Verb(calls.endpoints)
-    services = Verb(calls.services)
-    limits = Verb(calls.limits)
-    costs = Verb(calls.costs)
-    closest = Verb(calls.closest)
-    gather = Verb(calls.gather)
-    estimate_accuracy = Verb(calls.estimate_accuracy)
-    record_transfer = Verb(calls.record_transfer)
-    record_probe = Verb(calls.record_probe)
-    timeline = Verb(calls.timeline)
-    configurations = Verb(calls.configurations)
-    resources = Verb(calls.resources)
-    network = Verb(calls.network)
-    boundaries = Verb(calls.boundaries)
-    boundary = Verb(calls.boundary)
-    device_states = Verb(calls.device_states)
-    revisions = Verb(calls.revisions)
-    usage = Verb(calls.usage)
-    difference = Verb(calls.difference)
-    holds = Verb(calls.holds)
-    hold = Verb(calls.hold)
-    release = Verb(calls.release)
-    controller = Verb(calls.controller)
-    events = Verb(calls.events)
-    webhook_add = Verb(calls.webhook_add)
-    webhook_list = Verb(calls.webhook_list)
-    webhook_remove = Verb(calls.webhook_remove)
-    webhook_test = Verb(calls.webhook_test)
-    webhook_dead_letters = Verb(calls.webhook_dead_letters)
-    webhook_redeliver = Verb(calls.webhook_redeliver)
-    alive = Verb(calls.alive)
-    ready = Verb(calls.ready)
-    metrics = Verb(calls.metrics)
+    async def method(slotcar: AsyncSlotcar, /, *given: P.args, **named: P.kwargs) -> T:
+        return await slotcar.perform(call(*given, **named))
+
+    return _named_as(call, method)
 
 
-class Slotcar(Verbs):
+def _named_as(call: Callable[..., Conversation[Any]], method: M) -> M:
+    """The method with the conversation's name, words and parameters, and what it gives as its answer."""
+    signature = inspect.signature(call)
+    slotcar = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    answer = str(signature.return_annotation).removeprefix("Conversation[").removesuffix("]")
+    shown: Any = method
+    shown.__name__, shown.__doc__, shown.__module__ = call.__name__, call.__doc__, call.__module__
+    shown.__qualname__ = call.__name__
+    shown.__signature__ = inspect.Signature([slotcar, *signature.parameters.values()], return_annotation=answer)
+    shown.__annotations__ = {**call.__annotations__, "return": answer}
+    return method
+
+
+class Slotcar:
     """A controller's API; close it, or use it with `with`. One may be used by several threads.
 
     Args:
@@ -202,6 +149,66 @@ class Slotcar(Verbs):
             yield from page
             time.sleep(watching.wait_s())
 
+    # -- verbs: `slotcar_client.calls` has each --------------------------------------------------------------------
+
+    enquire = _blocking(calls.enquire)
+    addable = _blocking(calls.addable)
+    create = _blocking(calls.create)
+    reservation = _blocking(calls.reservation)
+    reservations = _blocking(calls.reservations)
+    modify = _blocking(calls.modify)
+    bind = _blocking(calls.bind)
+    commit = _blocking(calls.commit)
+    extend = _blocking(calls.extend)
+    progress = _blocking(calls.progress)
+    cancel = _blocking(calls.cancel)
+    approve = _blocking(calls.approve)
+    reject = _blocking(calls.reject)
+    group_create = _blocking(calls.group_create)
+    group_create_all = _blocking(calls.group_create_all)
+    groups = _blocking(calls.groups)
+    group = _blocking(calls.group)
+    group_commit = _blocking(calls.group_commit)
+    group_cancel = _blocking(calls.group_cancel)
+    group_approve = _blocking(calls.group_approve)
+    group_reject = _blocking(calls.group_reject)
+    plan = _blocking(calls.plan)
+    apply = _blocking(calls.apply)
+    whoami = _blocking(calls.whoami)
+    endpoints = _blocking(calls.endpoints)
+    services = _blocking(calls.services)
+    limits = _blocking(calls.limits)
+    costs = _blocking(calls.costs)
+    closest = _blocking(calls.closest)
+    gather = _blocking(calls.gather)
+    estimate_accuracy = _blocking(calls.estimate_accuracy)
+    record_transfer = _blocking(calls.record_transfer)
+    record_probe = _blocking(calls.record_probe)
+    timeline = _blocking(calls.timeline)
+    configurations = _blocking(calls.configurations)
+    resources = _blocking(calls.resources)
+    network = _blocking(calls.network)
+    boundaries = _blocking(calls.boundaries)
+    boundary = _blocking(calls.boundary)
+    device_states = _blocking(calls.device_states)
+    revisions = _blocking(calls.revisions)
+    usage = _blocking(calls.usage)
+    difference = _blocking(calls.difference)
+    holds = _blocking(calls.holds)
+    hold = _blocking(calls.hold)
+    release = _blocking(calls.release)
+    controller = _blocking(calls.controller)
+    events = _blocking(calls.events)
+    webhook_add = _blocking(calls.webhook_add)
+    webhook_list = _blocking(calls.webhook_list)
+    webhook_remove = _blocking(calls.webhook_remove)
+    webhook_test = _blocking(calls.webhook_test)
+    webhook_dead_letters = _blocking(calls.webhook_dead_letters)
+    webhook_redeliver = _blocking(calls.webhook_redeliver)
+    alive = _blocking(calls.alive)
+    ready = _blocking(calls.ready)
+    metrics = _blocking(calls.metrics)
+
     def _send(self, request: Request) -> Answer | Lost:
         try:
             return _answer(self._http.request(**_arguments(request)))
@@ -209,7 +216,7 @@ class Slotcar(Verbs):
             return _lost(self.api, error)
 
 
-class AsyncSlotcar(Verbs):
+class AsyncSlotcar:
     """As `Slotcar`, for `asyncio`: verbs are awaited, `watch` is iterated with `async for`, and it is closed by `aclose` or
     `async with`."""
 
@@ -281,6 +288,66 @@ class AsyncSlotcar(Verbs):
             for event in page:
                 yield event
             await asyncio.sleep(watching.wait_s())
+
+    # -- as `Slotcar` has them ---------------------------------------------------------------------------------------
+
+    enquire = _awaited(calls.enquire)
+    addable = _awaited(calls.addable)
+    create = _awaited(calls.create)
+    reservation = _awaited(calls.reservation)
+    reservations = _awaited(calls.reservations)
+    modify = _awaited(calls.modify)
+    bind = _awaited(calls.bind)
+    commit = _awaited(calls.commit)
+    extend = _awaited(calls.extend)
+    progress = _awaited(calls.progress)
+    cancel = _awaited(calls.cancel)
+    approve = _awaited(calls.approve)
+    reject = _awaited(calls.reject)
+    group_create = _awaited(calls.group_create)
+    group_create_all = _awaited(calls.group_create_all)
+    groups = _awaited(calls.groups)
+    group = _awaited(calls.group)
+    group_commit = _awaited(calls.group_commit)
+    group_cancel = _awaited(calls.group_cancel)
+    group_approve = _awaited(calls.group_approve)
+    group_reject = _awaited(calls.group_reject)
+    plan = _awaited(calls.plan)
+    apply = _awaited(calls.apply)
+    whoami = _awaited(calls.whoami)
+    endpoints = _awaited(calls.endpoints)
+    services = _awaited(calls.services)
+    limits = _awaited(calls.limits)
+    costs = _awaited(calls.costs)
+    closest = _awaited(calls.closest)
+    gather = _awaited(calls.gather)
+    estimate_accuracy = _awaited(calls.estimate_accuracy)
+    record_transfer = _awaited(calls.record_transfer)
+    record_probe = _awaited(calls.record_probe)
+    timeline = _awaited(calls.timeline)
+    configurations = _awaited(calls.configurations)
+    resources = _awaited(calls.resources)
+    network = _awaited(calls.network)
+    boundaries = _awaited(calls.boundaries)
+    boundary = _awaited(calls.boundary)
+    device_states = _awaited(calls.device_states)
+    revisions = _awaited(calls.revisions)
+    usage = _awaited(calls.usage)
+    difference = _awaited(calls.difference)
+    holds = _awaited(calls.holds)
+    hold = _awaited(calls.hold)
+    release = _awaited(calls.release)
+    controller = _awaited(calls.controller)
+    events = _awaited(calls.events)
+    webhook_add = _awaited(calls.webhook_add)
+    webhook_list = _awaited(calls.webhook_list)
+    webhook_remove = _awaited(calls.webhook_remove)
+    webhook_test = _awaited(calls.webhook_test)
+    webhook_dead_letters = _awaited(calls.webhook_dead_letters)
+    webhook_redeliver = _awaited(calls.webhook_redeliver)
+    alive = _awaited(calls.alive)
+    ready = _awaited(calls.ready)
+    metrics = _awaited(calls.metrics)
 
     async def _send(self, request: Request) -> Answer | Lost:
         try:

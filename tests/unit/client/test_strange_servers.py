@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from slotcar_client import Retries, Slotcar, SlotcarError
-from slotcar_client.client import Verb, Verbs
+from slotcar_client.__main__ import VERBS
 from slotcar_client.watching import Watching
 from tests.support.strange import ANSWERS, server
 
-VERBS = {name: one for name, one in vars(Verbs).items() if isinstance(one, Verb)}
 ARGUMENTS: dict[str, Any] = {
     "reservation": {"name": "a"},
     "file": {"version": 1},
@@ -27,7 +26,7 @@ def call(slotcar: Slotcar, name: str) -> Any:
     """With what it needs; a text stands for all of it."""
     needed = [
         one.name
-        for one in inspect.signature(VERBS[name].call).parameters.values()
+        for one in inspect.signature(VERBS[name]).parameters.values()
         if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
     ]
     return getattr(slotcar, name)(**{key: ARGUMENTS.get(key, "r-1") for key in needed})

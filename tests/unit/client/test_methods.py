@@ -1,0 +1,39 @@
+"""The clients' verbs are methods that say at run time what they take and give."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+
+import pytest
+
+from slotcar_client import AsyncSlotcar, Slotcar
+from slotcar_client.__main__ import VERBS
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_a_method_of_both_clients_with_its_signature(name: str) -> None:
+    call = inspect.signature(VERBS[name])
+    for client in (Slotcar, AsyncSlotcar):
+        method = inspect.getattr_static(client, name)
+        assert inspect.isfunction(method)
+        assert method.__doc__ == VERBS[name].__doc__
+        signature = inspect.signature(method)
+        assert list(signature.parameters) == ["self", *call.parameters]
+        assert call.return_annotation == f"Conversation[{signature.return_annotation}]"
+    assert inspect.iscoroutinefunction(getattr(AsyncSlotcar, name))
+    assert not inspect.iscoroutinefunction(getattr(Slotcar, name))
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    both = {name for name in vars(Slotcar) if not name.startswith("_")} - {"close"}
+    assert both == {name for name in vars(AsyncSlotcar) if not name.startswith("_")} - {"aclose"}
+    assert both >= VERBS.keys()
+
+
+def test_help_shows_parameters_and_words() -> None:
+    shown = pydoc.render_doc(Slotcar.commit, renderer=pydoc.plaintext)
+    assert "commit(self, /, which: 'str', *, version: 'int | None' = None)" in shown
+    assert "Makes a hold firm" in shown
+    with Slotcar("http://127.0.0.1:9") as slotcar:
+        assert list(inspect.signature(slotcar.commit).parameters) == ["which", "version"]
