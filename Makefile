@@ -101,6 +101,7 @@ generate: setup-dev
 	@$(PYTHON_BIN) tools/event_table.py > docs/reference/events.md
 	@$(PYTHON_BIN) tools/verb_table.py > docs/reference/verbs.md
 	@$(PYTHON_BIN) tools/rights_table.py docs/security.md
+	@$(PYTHON_BIN) tools/state_picture.py > docs/pictures/states.svg
 	@.venv/bin/typer slotcar.cli.app utils docs --name slotcar --output docs/reference/cli.md
 	@$(PYTHON_BIN) tools/collection_docs.py docs/collection
 

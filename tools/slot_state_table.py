@@ -15,7 +15,8 @@ from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.book.model import Entry, State
 from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.book.slot_states import IN_STATE
-from slotcar.cli.listing import slot_lines, state_words
+from slotcar.cli.entries import slot_lines
+from slotcar.cli.listing import state_words
 from slotcar.cli.watching import names
 from slotcar.reservation.model import Reservation
 from slotcar.views.documents import entry_document, timeline_document
@@ -93,13 +94,14 @@ def example(state: SlotState) -> tuple[Entry, datetime]:
 
 def faces(entry: Entry, now: datetime) -> tuple[str, ...]:
     """What each face says of it: API, two of `status`, `timeline`, page, its sentence."""
-    document = entry_document(entry)["slot"]
+    whole = entry_document(entry)
+    document = whole["slot"]
     boundary = WINDOW.end if document["state"] == SlotState.ENDED else WINDOW.start
     (item,) = timeline([entry], [], TimelineQuery(boundary, boundary), now)
     return (
         document["state"],
-        state_words(entry),
-        "; ".join(line.removeprefix("slot").strip() for line in slot_lines(entry)),
+        state_words(whole),
+        "; ".join(line.removeprefix("slot").strip() for line in slot_lines(whole)),
         names(timeline_document(item)),
         f"{mark_of(entry).shape} {mark_of(entry).word}",
         sentence(entry, Clock("UTC", now)),

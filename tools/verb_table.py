@@ -24,7 +24,11 @@ change waits for approval. Without any, it is done to no reservation that is the
 it, such as that a reservation has a volume of which something remains. Where holds end first, a hold that ran out is over
 for it, whether or not somebody swept it away.
 
-This page is written by `make generate`, out of `slotcar_client.wire.verbs`, `slotcar.cedarschema` and
+![The states of a reservation, and which verb leads from which to which](../pictures/states.svg)
+
+In a state's box are the verbs that leave a reservation in it; what leads from the frame may be done in all states in it.
+
+The page and the picture are written by `make generate`, out of `slotcar_client.wire.verbs`, `slotcar.cedarschema` and
 `slotcar.book.rules.verb_rules`.\
 """
 _ORDER: tuple[RuleState, ...] = (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED, PseudoState.CHANGE_WAITS)

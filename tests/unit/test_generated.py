@@ -17,6 +17,7 @@ COMMANDS = {
     "docs/reference/slot-states.md": ("python", "tools/slot_state_table.py"),
     "docs/reference/events.md": ("python", "tools/event_table.py"),
     "docs/reference/verbs.md": ("python", "tools/verb_table.py"),
+    "docs/pictures/states.svg": ("python", "tools/state_picture.py"),
     "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 
@@ -31,4 +32,4 @@ def test_a_generated_file_is_what_the_code_says(file: str) -> None:
 
 def test_the_makefile_generates_them_all() -> None:
     text = (ROOT / "Makefile").read_text()
-    assert set(re.findall(r"(?:>|--output) (\S+\.(?:json|md))", text)) == set(COMMANDS)
+    assert set(re.findall(r"(?:>|--output) (\S+\.(?:json|md|svg))", text)) == set(COMMANDS)

@@ -37,7 +37,7 @@ _PARAMETERS: Mapping[Place, Callable[..., Any]] = {Place.ADDRESS: Path, Place.QU
 #: How a time is noted.
 _TIME = Keyword("format", "date-time")
 #: Documents in whose checking most of a page's time would go: they are written as they are.
-_UNCHECKED = (documents.Entry, documents.Entries, documents.Group, documents.Groups)
+_UNCHECKED = (documents.Entry, documents.Entries, documents.Group, documents.Groups, documents.Applied)
 
 
 class VerbBody(BaseModel):

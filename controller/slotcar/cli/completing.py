@@ -50,8 +50,8 @@ def _living() -> Iterable[tuple[str, str, str]]:
 
         with sender() as controller:
             listed = controller.items(List(state=sorted(OCCUPYING)), MOST_NAMES)
-        asked = [one["reservation"] for one in listed]
-        keys = [f"{one['owner']}/{one['name']}" for one in asked]
+        requests = [one["reservation"] for one in listed]
+        keys = [f"{one['owner']}/{one['name']}" for one in requests]
         return [(key, one["state"], one["handle"]) for key, one in zip(keys, listed, strict=True)]
     chosen = settings()
     if chosen.database_url is None and not (chosen.state_dir / "postgres" / "postmaster.pid").exists():

@@ -39,7 +39,7 @@ def print_entry(entry: Document, *, err: bool = False) -> None:
         *_progress_lines(entry),
         *(f"{'' if number else 'profile':<9}{line}" for number, line in enumerate(profile_lines(reservation))),
         *([f"note     {note}"] if (note := clock_note(reservation)) else []),
-        *_slot_lines(entry),
+        *slot_lines(entry),
         *_path_lines(entry, reservation),
         *_more_lines(entry, reservation),
         *_change_lines(entry, reservation),
@@ -76,7 +76,7 @@ def _progress_lines(entry: Document) -> list[str]:
     return lines
 
 
-def _slot_lines(entry: Document) -> list[str]:
+def slot_lines(entry: Document) -> list[str]:
     """What is on the routers of the slot that is open, comes next or was last; of each router where they differ."""
     from slotcar.book.slot_now import SlotState
 

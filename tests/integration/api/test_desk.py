@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from slotcar.api.context import LOCAL, OPEN
-from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
 from slotcar.book.model import State
 from slotcar.book.rules.verb_rules import RULES
@@ -22,6 +21,7 @@ from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
 from slotcar_client import Slotcar
 from slotcar_client.wire import verbs
+from slotcar_client.wire.errors import SlotcarError
 from slotcar_client.wire.verbs import VERBS, Verb
 from tests.integration.api.conftest import GARNET, START, Serve, body
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.desk.problems import kind_of
 from slotcar.base.problems import SlotcarError
 from slotcar.book.errors import ProgressRefused
+from slotcar.desk.problems import kind_of
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.model import NobodyNamed
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from slotcar.book.model import TRANSITIONS, State
-from slotcar.book.rules.verb_rules import RULES, allows
+from slotcar.book.rules.verb_rules import RULES, PseudoState, RuleState, allows
 from slotcar.policy.reading import rights
 from slotcar_client.wire import verbs
-from slotcar_client.wire.verbs import VERBS
+from slotcar_client.wire.verbs import VERBS, Verb
 
 
 def test_every_verb_has_a_rule_and_a_right() -> None:
@@ -38,3 +40,33 @@ def test_a_change_that_waits_is_approved_or_rejected_and_not_committed() -> None
 
 def test_what_is_done_to_no_reservation_minds_no_state() -> None:
     assert all(allows(verbs.Enquire, state) for state in State)
+
+
+@pytest.mark.parametrize("verb", RULES, ids=lambda verb: verb.operation)
+def test_where_a_verb_leads_is_where_the_states_lead(verb: type[Verb[Any]]) -> None:
+    def plain(state: RuleState) -> State:
+        return State.COMMITTED if state is PseudoState.CHANGE_WAITS else State(state)
+
+    for before, following in (RULES[verb].moves or {}).items():
+        assert {plain(after) for after in following} <= TRANSITIONS[plain(before)]
+
+
+def test_the_rules_and_time_lead_wherever_the_states_lead() -> None:
+    by_time = {
+        (State.HELD, State.TIMED_OUT),
+        (State.AWAITING_APPROVAL, State.TIMED_OUT),
+        (State.COMMITTED, State.ENDED),
+    }
+    led = {
+        (before, after)
+        for rule in RULES.values()
+        for before, following in (rule.moves or {}).items()
+        for after in following
+    }
+    assert {(before, after) for before, following in TRANSITIONS.items() for after in following} <= led | by_time
+
+
+@pytest.mark.parametrize("verb", [one for one in RULES if one.settles], ids=lambda verb: verb.operation)
+def test_what_settles_a_lost_attempt_is_where_the_verb_leads(verb: type[Verb[Any]]) -> None:
+    led = {after for following in (RULES[verb].moves or {}).values() for after in following}
+    assert set(verb.settles) == led

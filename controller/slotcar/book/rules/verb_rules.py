@@ -1,4 +1,4 @@
-"""What each verb asks of the reservation that it is done to, and whether holds that ran out are ended before it.
+"""What each verb asks of the reservation that it is done to, where it leads, and whether holds that ran out end before it.
 
 Its right is said by the policies that ship (`slotcar.policy.reading.rights`).
 """
@@ -28,27 +28,63 @@ RuleState = State | PseudoState
 class VerbRule:
     """
     Attributes:
-        states: those of which one is needed; None where it is done to no reservation that is there, or to any.
+        moves: by the states of which one is needed, those that it may lead to; None where it is done to no reservation
+            that is there, or to any.
+        begins: the states that a reservation may have which it makes.
         minds_holds: a hold that ran out is over for it, whether or not somebody swept it away.
     """
 
-    states: frozenset[RuleState] | None = None
+    moves: Mapping[RuleState, frozenset[RuleState]] | None = None
     minds_holds: bool = False
+    begins: frozenset[RuleState] = frozenset()
+
+    @property
+    def states(self) -> frozenset[RuleState] | None:
+        """Those of which one is needed."""
+        return None if self.moves is None else frozenset(self.moves)
 
 
-_FIRM: frozenset[RuleState] = frozenset({State.COMMITTED, PseudoState.CHANGE_WAITS})
-_LIVE: frozenset[RuleState] = frozenset({State.HELD, State.AWAITING_APPROVAL, *_FIRM})
-_WAITING: frozenset[RuleState] = frozenset({State.AWAITING_APPROVAL, PseudoState.CHANGE_WAITS})
-_HELD: frozenset[RuleState] = frozenset({State.HELD})
+_LIVE: tuple[RuleState, ...] = (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED, PseudoState.CHANGE_WAITS)
+
+
+def _to(*states: RuleState) -> frozenset[RuleState]:
+    return frozenset(states)
+
+
+_STAYS = {state: _to(state) for state in _LIVE}
+_FIRM = {state: _to(state, State.ENDED) for state in (State.COMMITTED, PseudoState.CHANGE_WAITS)}
 _READS, _LOOKS_FOR_ROOM = VerbRule(), VerbRule(minds_holds=True)
+_CREATES = VerbRule(None, True, _to(State.HELD, State.AWAITING_APPROVAL, State.COMMITTED))
+#: Any change takes the place of one that waits.
+_CHANGES = VerbRule(
+    {
+        **_STAYS,
+        State.COMMITTED: _to(State.COMMITTED, PseudoState.CHANGE_WAITS),
+        PseudoState.CHANGE_WAITS: _to(State.COMMITTED, PseudoState.CHANGE_WAITS),
+    },
+    True,
+)
+_CANCELS = VerbRule(dict.fromkeys(_LIVE, _to(State.CANCELLED)), True)
+_COMMITS = VerbRule({State.HELD: _to(State.COMMITTED, State.AWAITING_APPROVAL)}, True)
+_APPROVES = VerbRule(
+    {State.AWAITING_APPROVAL: _to(State.COMMITTED), PseudoState.CHANGE_WAITS: _to(State.COMMITTED)}, True
+)
+_REJECTS = VerbRule(
+    {State.AWAITING_APPROVAL: _to(State.REJECTED), PseudoState.CHANGE_WAITS: _to(State.COMMITTED)}, True
+)
 
 RULES: Mapping[type[Verb[Any]], VerbRule] = {
-    **dict.fromkeys((verbs.Modify, verbs.Bind, verbs.Cancel, verbs.GroupCancel), VerbRule(_LIVE, True)),
-    **dict.fromkeys((verbs.Commit, verbs.Extend, verbs.GroupCommit), VerbRule(_HELD, True)),
-    **dict.fromkeys((verbs.Approve, verbs.Reject, verbs.GroupApprove, verbs.GroupReject), VerbRule(_WAITING, True)),
+    verbs.Modify: _CHANGES,
+    verbs.Bind: VerbRule(_STAYS, True),
+    **dict.fromkeys((verbs.Cancel, verbs.GroupCancel), _CANCELS),
+    **dict.fromkeys((verbs.Commit, verbs.GroupCommit), _COMMITS),
+    verbs.Extend: VerbRule({State.HELD: _to(State.HELD)}, True),
+    **dict.fromkeys((verbs.Approve, verbs.GroupApprove), _APPROVES),
+    **dict.fromkeys((verbs.Reject, verbs.GroupReject), _REJECTS),
     verbs.Progress: VerbRule(_FIRM, True),
-    verbs.Addable: VerbRule(_LIVE, True),
-    **dict.fromkeys((verbs.Create, verbs.GroupCreate, verbs.GroupCreateAll, verbs.Apply), _LOOKS_FOR_ROOM),
+    verbs.Addable: VerbRule(_STAYS, True),
+    **dict.fromkeys((verbs.Create, verbs.GroupCreate, verbs.GroupCreateAll), _CREATES),
+    verbs.Apply: _LOOKS_FOR_ROOM,
     **dict.fromkeys((verbs.Enquire, verbs.Resources, verbs.Costs), _LOOKS_FOR_ROOM),
     **dict.fromkeys(
         (
