@@ -14,6 +14,7 @@ OPENS_THE_LEDGER = {
     "devices.py": "push: the leader's lease, and the devices, in one command",
     "explaining.py": "derives numbers by the inventory that is here",
     "planning.py": "plan: files are checked against the inventory, and errors name file and line",
+    "policies.py": "diff: policies of a folder that is here, asked with what was live",
     "session.py": "it is where the desk is opened",
 }
 #: Modules of doors that were, each the same verbs again in another form.

@@ -38,7 +38,8 @@ def test_a_type_has_the_keys_of_the_documents_schema(document: type, schemas: di
 
 
 def test_every_document_of_the_wire_is_in_the_apis_document(schemas: dict[str, Any]) -> None:
-    """By its name with `Out` behind; `Free` is a part of two others, and `PeerAnswers` goes between controllers."""
+    """By its name with `Out` behind; `Free` is a part of two others, `PeerAnswers` goes between controllers, and
+    `PolicyDifference` is what a command prints."""
     names = {name for name, one in vars(documents).items() if is_typeddict(one)}
     others = {one.__name__ for one in OF_RESERVATIONS} | {
         "Free",
@@ -46,6 +47,7 @@ def test_every_document_of_the_wire_is_in_the_apis_document(schemas: dict[str, A
         "Mistake",
         "QuotaOfOwner",
         "PeerAnswers",
+        "PolicyDifference",
     }
     assert {f"{name}Out" for name in names - others} <= set(schemas)
     assert {"SlotAtBoundary", "ErrorOut", "QuotaOut"} <= set(schemas)

@@ -16,7 +16,9 @@ KINDS = sorted(file.stem for file in SAMPLES.glob("*.xml"))
 
 
 def test_there_are_messages_of_both_sides() -> None:
-    assert {"reserve", "provision", "terminate", "reserveConfirmed", "querySummarySyncConfirmed", "Fault"} <= set(KINDS)
+    assert {"reserve", "provision", "terminate", "reserveConfirmed", "querySummarySyncConfirmed", "Fault"} <= set(
+        KINDS
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
