@@ -102,6 +102,7 @@ generate: setup-dev
 	@$(PYTHON_BIN) tools/verb_table.py > docs/reference/verbs.md
 	@$(PYTHON_BIN) tools/rights_table.py docs/security.md
 	@$(PYTHON_BIN) tools/state_picture.py > docs/pictures/states.svg
+	@$(PYTHON_BIN) tools/profile_table.py > docs/reference/profiles.md
 	@.venv/bin/typer slotcar.cli.app utils docs --name slotcar --output docs/reference/cli.md
 	@$(PYTHON_BIN) tools/collection_docs.py docs/collection
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "docs/reference/events.md": ("python", "tools/event_table.py"),
     "docs/reference/verbs.md": ("python", "tools/verb_table.py"),
     "docs/pictures/states.svg": ("python", "tools/state_picture.py"),
+    "docs/reference/profiles.md": ("python", "tools/profile_table.py"),
     "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 

@@ -109,6 +109,7 @@ class Reservation(TypedDict):
     destination: End
     protocol: str
     direction: str
+    profile: NotRequired[Annotated[str, "the kind of application"]]
     service: str
     rate_bps: int | None
     packet_size_bytes: int

@@ -58,6 +58,15 @@ class Shape(StrEnum):
     LATEST = "latest"
 
 
+class Profile(StrEnum):
+    """A kind of applications, which asks the network for what it needs by its name (D7.3 §3.1)."""
+
+    INTERACTIVE = "interactive"
+    TRANSACTIONS = "transactions"
+    BULK = "bulk"
+    TEST = "test"
+
+
 class Protocol(StrEnum):
     TCP = "tcp"
     UDP = "udp"

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 @takes_reservation(
     _USUAL,
-    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", "share", *NEED_KEYS),
+    without=("name", "owner", "profile", "rate", "recurrence", "timezone", "if_unready", "share", *NEED_KEYS),
     optional=("source", "destination"),
 )
 def enquire(

@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-@takes_reservation({"service": "ip-premium", "protocol": "tcp", "start": "now"}, optional=("owner",))
+@takes_reservation({"protocol": "tcp", "start": "now"}, optional=("owner", "service"))
 def create(
     data: dict[str, object],
     hold: Annotated[
@@ -59,7 +59,12 @@ def create(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Reserve bandwidth. A request is admitted as a whole, or refused with numbers (exit code 3)."""
+    """Reserve bandwidth. A request is admitted as a whole, or refused with numbers (exit code 3).
+
+    Without --service and --profile it is ip-premium.
+    """
+    if not data.get("profile"):
+        data = {"service": "ip-premium"} | data
     from slotcar.base.units import parse_duration
     from slotcar.reservation import from_mapping
     from slotcar_client.wire import verbs

@@ -15,6 +15,7 @@ from slotcar.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, leas
 from slotcar.reservation.keys import Keys
 from slotcar.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from slotcar.reservation.need_reader import NeedReader
+from slotcar.reservation.profiles import refused_keys, with_profile
 from slotcar.reservation.slots import SlotReader
 from slotcar.reservation.written import FIELDS, SLOT_KEYS, VOLUME_KEYS
 
@@ -57,6 +58,9 @@ class EntryReader(Keys):
 
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
+        for one in refused_keys(self.data):
+            self.wrong(*one)
+        self.data = with_profile(self.data)
         self._unknown_keys()
         long_keys = self._too_long()
         read_together = SLOT_KEYS | VOLUME_KEYS

@@ -17,7 +17,7 @@ from slotcar.base.frozen import Frozen
 from slotcar.base.names import Name, Owner
 from slotcar.base.timebase import Window
 from slotcar.base.units import MAX_RATE_BPS
-from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, IfUnready, OnFailure, Protocol, Service
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, IfUnready, OnFailure, Profile, Protocol, Service
 from slotcar.reservation.need import VolumeByDeadline
 
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
@@ -215,6 +215,10 @@ class ReservationFields(Frozen, Generic[SlotT]):
     direction: Direction = Field(
         default=Direction.FORWARD, description="Which way is reserved; forward is from source to destination."
     )
+    profile: Profile | None = Field(
+        default=None, exclude_if=_is_none,
+        description="The kind of application: service, burst and bounds follow from it, where they are not stated.",
+    )  # fmt: skip
     service: Service = Field(description="Which service it gets. best-effort and qbss need no rate.")
     packet_size_bytes: int = Field(
         default=DEFAULT_PACKET_SIZE_BYTES,

@@ -21,7 +21,7 @@ def json_schema() -> dict[str, Any]:
     entry = reservation_schema()
     defaults = {key: _default_schema(value) for key, value in entry["properties"].items() if key != "name"}
     needed = [{"required": [key]} for key in entry["required"] if key != "name"]
-    times = {"anyOf": entry.pop("anyOf")}
+    times, a_service = {"anyOf": entry.pop("anyOf")}, {"allOf": entry.pop("allOf")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
@@ -51,7 +51,7 @@ def json_schema() -> dict[str, Any]:
                 "items": group_schema(),
             },
         },
-        "allOf": [_in_defaults_or_each(one) for one in (*needed, times, _AN_END)],
+        "allOf": [_in_defaults_or_each(one) for one in (*needed, times, a_service, _AN_END)],
     }
 
 
@@ -113,10 +113,16 @@ def reservation_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [key for key in FIELDS if key not in (*optional, "start")],
+        "required": [key for key in FIELDS if key not in (*optional, "start", "service")],
+        "allOf": [{"anyOf": [_stated("service"), _stated("profile")]}],
         "anyOf": [{"required": ["start"]}, {"required": ["schedule"]}, {"required": ["volume"]}],
         "properties": properties,
     }
+
+
+def _stated(key: str) -> dict[str, Any]:
+    """A service follows from a profile, so one of the two is needed."""
+    return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
 
 
 def group_schema() -> dict[str, Any]:

@@ -10,12 +10,14 @@ from urllib.parse import urlencode
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import iso
 from slotcar.base.units import UnitError, format_rate
+from slotcar.base.vocabulary import Profile
 from slotcar.planning.enquiry import EnquiryAnswer
 from slotcar.web.times import Clock
 
 #: The form's fields, as a reservation file calls them, and what each begins with.
 FIELDS = {
-    "name": "", "owner": "", "source": "", "destination": "", "protocol": "tcp", "service": "ip-premium",
+    "name": "", "owner": "", "source": "", "destination": "", "protocol": "tcp", "profile": "",
+    "service": "ip-premium",
     "direction": "forward",
     "rate": "10 Mbit/s", "volume": "", "by": "", "start": "now", "duration": "1 h", "end": "", "rtt": "", "labels": "",
 }  # fmt: skip
@@ -40,7 +42,9 @@ def body_of(fields: Mapping[str, str], clock: Clock) -> dict[str, Any]:
         InvalidInput: a time or a label is wrong.
     """
     body: dict[str, Any] = {key: value for key, value in fields.items() if value and key != "labels"}
-    if "volume" in body:
+    if "profile" in body:
+        body.pop("service", None)  # the form always has one, and the profile's is meant
+    if "volume" in body or body.get("profile") == Profile.TEST:
         for key in ("rate", "duration", "end"):
             body.pop(key, None)
     else:

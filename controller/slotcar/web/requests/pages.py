@@ -11,6 +11,7 @@ from slotcar.book.model import State
 from slotcar.book.rules import roles
 from slotcar.broker import Options
 from slotcar.reservation import from_mapping
+from slotcar.reservation.profiles import KINDS, service_of
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
 from slotcar.web.serving import WebPage
 from slotcar.web.times import echo
@@ -27,6 +28,8 @@ def form(visit: Visit) -> Answer:
     model = {
         "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
         "networks": [one["prefix"] for one in ends["networks"]], "services": sorted(one.value for one in RESERVED_SERVICES),
+        "profiles": [one.value for one in KINDS],
+        "kinds": [(name.value, kind.applications) for name, kind in KINDS.items()],
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
         "why_not": why_not_change(visit.caller, "create"), "operator": visit.is_operator,
         "sequence": visit.broker.ledger.last_event(),
@@ -45,7 +48,9 @@ def enquiry(visit: Visit) -> Answer:
         InvalidInput, NoPath, BeyondHorizon.
     """
     fields = _form_fields(visit)
-    body = body_of(fields | {"volume": "", "by": ""}, visit.clock)
+    # Of a kind of application only its service matters here: what is free has no rate yet.
+    of_rates = fields | {"volume": "", "by": "", "profile": ""}
+    body = body_of(of_rates | {"service": service_of(fields["profile"]) or fields["service"]}, visit.clock)
     defaults = {"name": "enquiry", "owner": visit.caller.owner or "enquiry", "rate": "1 bit/s"}
     reservation = from_mapping({**defaults, **body, "rate": "1 bit/s"}, visit.now)
     window = reservation.windows[0]
