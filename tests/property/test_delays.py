@@ -14,8 +14,10 @@ from slotcar.admission.delays import Bundle, QueuedLine, worst_delays
 from slotcar.admission.service_curves import (
     ServiceCurve,
     TokenBucket,
+    alternate_priority,
     behind,
     deficit_round_robin,
+    self_clocked,
     strict_priority,
 )
 
@@ -157,3 +159,163 @@ def test_no_packet_is_later_than_queues_in_a_row_are_taken_for(
     bounds = worst_delays(bundles, lines)
     for name, at_us in arrives.items():
         assert (at_us - born[name]) * US <= bounds[name[0]].total_ns
+
+
+# -- as hardware routers serve: one premium queue beside others that always wait -----------------------------------------
+
+
+def bound_ns(burst: int, byte_us: int, curve: ServiceCurve) -> int:
+    """Of packets of this bucket through one queue with the curve."""
+    bundle = Bundle(("line",), (burst,), (-(-8_000_000 // byte_us),))
+    (bound,) = worst_delays([bundle], {"line": QueuedLine(curve, LINE_BPS)})
+    return bound.total_ns
+
+
+@dataclass
+class Chooser:
+    """A line at a byte a microsecond behind a row of `ring` packets, filled by a scheduler that chooses the next queue."""
+
+    coming: deque[Sent]
+    ring: int
+
+    def run(self) -> list[tuple[Sent, Fraction]]:
+        row: deque[Sent] = deque()
+        now, left = Fraction(0), list[tuple[Sent, Fraction]]()
+        self.waiting: dict[int, deque[Sent]] = {}
+        while self.coming or row or any(self.waiting.values()):
+            if not row and not any(self.waiting.values()):
+                now = max(now, self.coming[0].at_us)
+            self._come(now)
+            while len(row) <= self.ring and any(self.waiting.values()):  # one of them is being sent
+                row.append(self.choose())
+            packet = row.popleft()
+            # What comes while a packet is sent finds the row as it is: it is filled when there is room.
+            now += packet.size
+            left.append((packet, now))
+        return left
+
+    def _come(self, now: Fraction) -> None:
+        while self.coming and self.coming[0].at_us <= now:
+            packet = self.coming.popleft()
+            self.waiting.setdefault(packet.band, deque()).append(packet)
+            self.came(packet)
+
+    def came(self, packet: Sent) -> None:
+        """Notes a packet that waits now."""
+
+    def choose(self) -> Sent:
+        """Takes the next packet out of its queue."""
+        return self.waiting[min(band for band, queue in self.waiting.items() if queue)].popleft()
+
+
+@dataclass
+class SelfClocked(Chooser):
+    """Tags of self-clocked fair queueing; `weights` by band."""
+
+    weights: Sequence[int]
+
+    def __post_init__(self) -> None:
+        self.tags: dict[int, deque[Fraction]] = {}
+        self.last: dict[int, Fraction] = {}
+        self.clock = Fraction(0)
+
+    def came(self, packet: Sent) -> None:
+        begins = max(self.clock, self.last.get(packet.band, Fraction(0)))
+        tag = self.last[packet.band] = begins + Fraction(packet.size, self.weights[packet.band])
+        self.tags.setdefault(packet.band, deque()).append(tag)
+
+    def choose(self) -> Sent:
+        band = min((band for band, queue in self.waiting.items() if queue), key=lambda one: (self.tags[one][0], -one))
+        self.clock = self.tags[band].popleft()
+        packet = self.waiting[band].popleft()
+        if not any(self.waiting.values()):
+            self.clock, self.last = Fraction(0), {}
+        return packet
+
+
+@dataclass
+class Alternating(Chooser):
+    """Band 0 after each of the others; a queue is served while its deficit is above 0 (modified deficit round robin)."""
+
+    quanta: Sequence[int]
+
+    def __post_init__(self) -> None:
+        self.deficits = [0] * len(self.quanta)
+        self.order = [band for other in range(1, len(self.quanta)) for band in (other, 0)]
+        self.at, self.begins = 0, True
+
+    def choose(self) -> Sent:
+        while True:
+            band = self.order[self.at]
+            queue = self.waiting.get(band)
+            if self.begins and queue:
+                self.deficits[band] = min(self.deficits[band], 0) + self.quanta[band]
+            self.begins = False
+            if queue and self.deficits[band] > 0:
+                packet = queue.popleft()
+                self.deficits[band] -= packet.size
+                return packet
+            if not queue:
+                self.deficits[band] = 0
+            self.at, self.begins = (self.at + 1) % len(self.order), True
+
+
+def always_waiting(bands: Sequence[int], size: int = LONGEST) -> list[Sent]:
+    return [Sent(Fraction(0), band, size) for _ in range(400) for band in bands]
+
+
+def in_order(*packets: Sequence[Sent]) -> deque[Sent]:
+    return deque(sorted((one for some in packets for one in some), key=lambda one: one.at_us))
+
+
+@given(gaps, sizes, bursts, st.integers(1, 20), st.integers(0, 6))
+def test_no_packet_is_later_than_strict_priority_behind_a_ring_is_taken_for(
+    premium_gaps: list[int], premium_sizes: list[int], burst: int, byte_us: int, ring: int
+) -> None:
+    premium = conforming(premium_gaps, premium_sizes, burst, byte_us, 0)
+    left = Chooser(in_order(premium, always_waiting([1])), ring).run()
+    assert latest_ns(left, 0) <= bound_ns(burst, byte_us, strict_priority(LINE_BPS, LONGEST, ring))
+
+
+@given(
+    gaps, sizes, bursts, st.integers(0, 40), st.integers(LONGEST, 600),
+    st.lists(st.integers(LONGEST, 600), min_size=1, max_size=3),
+)  # fmt: skip
+def test_no_packet_is_later_than_alternate_priority_is_taken_for(
+    premium_gaps: list[int], premium_sizes: list[int], burst: int, slower_us: int, quantum: int, others: list[int]
+) -> None:
+    curve = alternate_priority(LINE_BPS, quantum, others, LONGEST)
+    byte_us = -(-8_000_000 // curve.rate_bps) + 1 + slower_us
+    premium = conforming(premium_gaps, premium_sizes, burst, byte_us, 0)
+    greedy = always_waiting(range(1, len(others) + 1), LONGEST - 1)
+    left = Alternating(in_order(premium, greedy), 0, [quantum, *others]).run()
+    assert latest_ns(left, 0) <= bound_ns(burst, byte_us, curve)
+
+
+@given(
+    gaps, sizes, bursts, st.integers(0, 40), st.integers(1, 90), st.lists(st.integers(1, 90), min_size=1, max_size=3)
+)  # fmt: skip
+def test_no_packet_is_later_than_self_clocked_fair_queueing_is_taken_for(
+    premium_gaps: list[int], premium_sizes: list[int], burst: int, slower_us: int, weight: int, others: list[int]
+) -> None:
+    curve = self_clocked(LINE_BPS, weight, weight + sum(others), len(others), LONGEST)
+    byte_us = -(-8_000_000 // curve.rate_bps) + 1 + slower_us
+    premium = conforming(premium_gaps, premium_sizes, burst, byte_us, 0)
+    left = SelfClocked(in_order(premium, always_waiting(range(1, len(others) + 1))), 0, [weight, *others]).run()
+    assert latest_ns(left, 0) <= bound_ns(burst, byte_us, curve)
+
+
+def test_the_bounds_of_these_schedulers_are_at_most_twice_the_worst_that_comes() -> None:
+    """A burst of five packets that comes just when the others have been chosen: no weaker bound would do by much."""
+    burst = [Sent(Fraction(1), 0, LONGEST)] * 5
+    byte_us = 4_000  # so slow that nothing comes again
+    scfq = self_clocked(LINE_BPS, 20, 80, 3, LONGEST)
+    ring = strict_priority(LINE_BPS, LONGEST, 6)
+    alternating = alternate_priority(LINE_BPS, LONGEST, [300], LONGEST)
+    for curve, left in (
+        (ring, Chooser(in_order(burst, always_waiting([1])), 6).run()),
+        (scfq, SelfClocked(in_order(burst, always_waiting([1, 2, 3])), 0, [20, 20, 20, 20]).run()),
+        (alternating, Alternating(in_order(burst, always_waiting([1])), 0, [LONGEST, 300]).run()),
+    ):
+        bound = bound_ns(5 * LONGEST, byte_us, curve)
+        assert bound // 2 <= latest_ns(left, 0) <= bound

@@ -8,7 +8,7 @@ the scheduler gives.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BIT_NS = 8_000_000_000
 
@@ -60,10 +60,21 @@ class ServiceCurve:
             raise ValueError(f"a service curve has a rate and a latency (got {self.rate_bps}, {self.latency_ns})")
 
 
-def strict_priority(line_bps: int, longest_packet_bytes: int) -> ServiceCurve:
+def strict_priority(line_bps: int, longest_packet_bytes: int, ring_packets: int = 0) -> ServiceCurve:
     """The queue that is served before all others: it waits for the packet that the line has begun, and has all of the
-    line then (Le Boudec and Thiran, §2.1.1; non-preemptive)."""
-    return ServiceCurve(line_bps, sending_ns(longest_packet_bytes, line_bps), output_bytes=longest_packet_bytes)
+    line then (Le Boudec and Thiran, §2.1.1; non-preemptive).
+
+    Behind the scheduler so many packets may stand in a row of the hardware's, in the order in which they came there. Of
+    what the line sends after the queue was empty for the last time, only these are others'.
+    """
+    latency_ns = sending_ns((1 + ring_packets) * longest_packet_bytes, line_bps)
+    return ServiceCurve(line_bps, latency_ns, output_bytes=longest_packet_bytes)
+
+
+def behind_a_ring(curve: ServiceCurve, line_bps: int, ring_packets: int, longest_packet_bytes: int) -> ServiceCurve:
+    """A queue's curve where so many packets may stand in the hardware's row behind its scheduler."""
+    late_ns = sending_ns(ring_packets * longest_packet_bytes, line_bps)
+    return replace(curve, latency_ns=curve.latency_ns + late_ns)
 
 
 def behind(line_bps: int, before: TokenBucket, longest_packet_bytes: int) -> ServiceCurve:
@@ -95,6 +106,32 @@ def deficit_round_robin(
     missed_bytes = -(-(rest * (quantum_bytes + packet) + quantum_bytes * len(others_bytes) * packet) // whole)
     rate_bps = line.rate_bps * quantum_bytes // whole
     return ServiceCurve(rate_bps, line.latency_ns + sending_ns(missed_bytes, rate_bps), output_bytes=line.output_bytes)
+
+
+def alternate_priority(
+    line_bps: int, quantum_bytes: int, others_bytes: Sequence[int], longest_packet_bytes: int
+) -> ServiceCurve:
+    """The low-latency queue of modified deficit round robin where it alternates with each of the other n queues in turn
+    (Cisco, document 18841: a queue is served while its deficit is above 0, and what it sends too much is deducted).
+
+    By the argument of `deficit_round_robin`: served k times while it waits it sends at least k quanta less a packet, and
+    the others are served k + 1 times together, each at most k / n + 1 times. So it is as if it had n quanta a round.
+    """
+    if not others_bytes:
+        return strict_priority(line_bps, longest_packet_bytes)
+    line = ServiceCurve(line_bps, output_bytes=longest_packet_bytes)
+    return deficit_round_robin(line, quantum_bytes * len(others_bytes), others_bytes, longest_packet_bytes)
+
+
+def self_clocked(
+    line_bps: int, weight: int, weights: int, other_queues: int, longest_packet_bytes: int
+) -> ServiceCurve:
+    """A queue of self-clocked fair queueing with `weight` of `weights`: each packet leaves by the time that its own rate
+    gives, and a packet of each other queue later (Golestani, INFOCOM 1994; as a guaranteed rate node Goyal, Lam, Vin,
+    Multimedia Systems 5, 1997; its service curve Le Boudec and Thiran, §2.1.3)."""
+    rate_bps = line_bps * weight // weights
+    late_ns = sending_ns(other_queues * longest_packet_bytes, line_bps)
+    return ServiceCurve(rate_bps, late_ns, output_bytes=longest_packet_bytes)
 
 
 def in_a_row(curves: Sequence[ServiceCurve]) -> ServiceCurve:

@@ -73,7 +73,8 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("rate", "share"), QUANTITIES),
         **dict.fromkeys(("start", "end", "by", "from", "to", "until", "at", "made_at", "instant"), TIME),
         **dict.fromkeys(
-            ("protocol", "service", "direction", "shape", "if_unready", "on_failure", "action", "format", "seen", "network",
+            ("protocol", "profile", "service", "direction",
+             "shape", "if_unready", "on_failure", "action", "format", "seen", "network",
              "state", "decision", "how", "version"),
             CHOICE,
         ),

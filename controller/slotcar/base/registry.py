@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StrictBool, create_model
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, create_model
 
 from slotcar.base.vocabulary import Marking, Scheduler, Service
 
@@ -76,6 +76,19 @@ class PlatformOptions(DeviceOptions):
     """
 
     marking: str | None = None
+
+
+class RouterWithHardware(PlatformOptions):
+    """Options of a router whose schedulers hand packets to hardware, which sends them in the order in which it got them.
+
+    Attributes:
+        transmit_ring: how many packets may stand there on an interface; None: nobody said, and no delay is promised.
+            Also written `transmit_ring:INTERFACE`.
+    """
+
+    PER_INTERFACE: ClassVar[tuple[str, ...]] = ("transmit_ring",)
+
+    transmit_ring: Annotated[StrictInt, Field(ge=0, le=100_000)] | None = None
 
 
 class RouterWithEventManager(PlatformOptions):

@@ -58,11 +58,12 @@ class EntryReader(Keys):
 
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
-        for one in refused_keys(self.data):
-            self.wrong(*one)
-        self.data = with_profile(self.data)
         self._unknown_keys()
         long_keys = self._too_long()
+        if not long_keys:
+            for one in refused_keys(self.data):
+                self.wrong(*one)
+        self.data = with_profile(self.data)
         read_together = SLOT_KEYS | VOLUME_KEYS
         fields = {
             key: None if key in long_keys else self.field(key, field)

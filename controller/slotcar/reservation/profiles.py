@@ -22,7 +22,7 @@ _VOLUME = ("volume", "by", "at_most", "at_least", "shape")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ApplicationKind:
     """A kind of applications.
 
     Attributes:
@@ -39,9 +39,9 @@ class Kind:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-KINDS: Mapping[Profile, Kind] = MappingProxyType(
+KINDS: Mapping[Profile, ApplicationKind] = MappingProxyType(
     {
-        Profile.INTERACTIVE: Kind(
+        Profile.INTERACTIVE: ApplicationKind(
             "audio, video and images: conferences, remote visualization, remote analysis in real time",
             Service.IP_PREMIUM,
             "EF",
@@ -49,7 +49,7 @@ KINDS: Mapping[Profile, Kind] = MappingProxyType(
             dict.fromkeys(_VOLUME, "what is shown now cannot come later: say a rate")
             | {"share": "its rate would go down when others come: say a rate of its own"},
         ),
-        Profile.TRANSACTIONS: Kind(
+        Profile.TRANSACTIONS: ApplicationKind(
             "short-lived, reliable transactions: remote file analysis, requests to servers, middleware",
             Service.ASSURED_RATE,
             "AF",
@@ -57,14 +57,14 @@ KINDS: Mapping[Profile, Kind] = MappingProxyType(
             dict.fromkeys(_VOLUME, "a transaction is no volume that is waited for: say a rate, or take `bulk`")
             | {"protocol=udp": "what is lost is not sent again by udp, and a transaction is to be reliable: say tcp"},
         ),
-        Profile.BULK: Kind(
+        Profile.BULK: ApplicationKind(
             "bulk transfers: replicas, jobs over large collections; by a deadline, by a rate, or by what others leave",
             Service.ASSURED_RATE,
             "AF",
             {"rtt": "400 ms"},
             dict.fromkeys(("delay", "jitter"), "single packets have no urgency in a bulk transfer: leave it out"),
         ),
-        Profile.TEST: Kind(
+        Profile.TEST: ApplicationKind(
             "tests that compete with production: theirs is what nobody else wants, and a minimum",
             Service.QBSS,
             "LBE",
@@ -121,6 +121,6 @@ def _others_of(service: object) -> str:
     return f"; of {service} are {', '.join(names)}" if names else ""
 
 
-def _kind_of(data: Mapping[str, Any]) -> Kind | None:
+def _kind_of(data: Mapping[str, Any]) -> ApplicationKind | None:
     name = data.get("profile")
     return KINDS[Profile(name)] if isinstance(name, str) and name in set(Profile) else None

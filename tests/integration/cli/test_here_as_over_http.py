@@ -151,7 +151,7 @@ CHANGES = (
     "create --name c1 RATE:1 LINE:7001 HOURS", "create --name c1 RATE:1 LINE:7001 HOURS -f json",
     "create --name c2 RATE:90 LINE:7002 HOURS", "create --name c3 RATE:1 LINE:7003 HOURS --hold default -f json",
     "create --name c4 RATE:15 LINE:7004 --start 2027-03-09T08:00:00Z --duration PT1H",
-    "create --name c5 --profile transactions RATE:1 --source anl-premium --protocol tcp --destination lbnl-premium:7005 HOURS",
+    "create --name c5 --profile transactions RATE:1 --source anl-premium --destination lbnl-premium:7005 HOURS",
     "create --name c6 --profile test RATE:1 --source anl-premium --destination lbnl-premium:7006 HOURS",
     "extend hep/c3 --by 20min", "extend hep/c1 --by 20min", "commit hep/c3 --if-version 1", "commit hep/c3 -f json",
     "modify hep/c3 --rate 2Mbit/s", "modify hep/c3 --rate 90Mbit/s", "modify hep/c3 --duration PT3H -f json",

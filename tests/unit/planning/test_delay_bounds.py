@@ -12,7 +12,7 @@ import pytest
 from slotcar.base.units import format_latency
 from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.book.model import Entry, Proposal
-from slotcar.network.model import Network
+from slotcar.network.model import InterfaceId, Network
 from slotcar.planning.delay_bounds import DelayBounds
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.routing import route
@@ -183,9 +183,63 @@ def test_what_is_not_known_is_not_promised() -> None:
     assured = entry(line, 1, 10, service=Service.ASSURED_RATE, **within(2_500 * MS))
     assert "hfsc shares what is left by virtual time" in refusal(line, assured)
     car = network(platform="cisco-car")
-    assert "what cisco-car surely gives a queue is not known here" in refusal(
+    assert "how many packets cisco-car keeps in its hardware, behind its scheduler, is not known here" in refusal(
         car, entry(car, 1, 20, **within(2_500 * MS))
     )
+
+
+def with_ring(line: Network, **options: int | str) -> Network:
+    devices = {
+        name: device.model_copy(update={"options": {"transmit_ring": 4, **options}})
+        for name, device in line.devices.items()
+    }
+    return line.model_copy(update={"devices": devices})
+
+
+@pytest.mark.parametrize(
+    ("platform", "options"),
+    [
+        ("cisco-mqc", {}),
+        ("cisco-gsr", {}),
+        ("cisco-gsr", {"queueing": "cos-queue-group", "low_latency": "alternate"}),
+        ("cisco-cat6500", {}),
+        ("cisco-car", {}),
+        ("cisco-iosxe-netconf", {}),
+    ],
+)
+def test_a_promise_over_routers_with_hardware_is_kept_from_whoever_comes_later(
+    platform: str, options: dict[str, str]
+) -> None:
+    bare = network(platform=platform)
+    names = {"eth1": "GigabitEthernet1/1", "eth2": "GigabitEthernet1/2"}
+
+    def renamed(one: InterfaceId) -> InterfaceId:
+        return InterfaceId(device=one.device, name=names[one.name])
+
+    devices = {
+        name: device.model_copy(
+            update={
+                "interfaces": {
+                    names[key]: one.model_copy(
+                        update={"id": renamed(one.id), "neighbour": one.neighbour and renamed(one.neighbour)}
+                    )
+                    for key, one in device.interfaces.items()
+                }
+            }
+        )
+        for name, device in bare.devices.items()
+    }
+    sls = {name: one.model_copy(update={"ingress": renamed(one.ingress)}) for name, one in bare.sls.items()}
+    hosts = {
+        name: one.model_copy(update={"attached_to": renamed(one.attached_to)}) for name, one in bare.hosts.items()
+    }
+    line = with_ring(bare.model_copy(update={"devices": devices, "sls": sls, "hosts": hosts}), **options)
+    promised = entry(line, 1, 10, **within(2_500 * MS))
+    alone_us = total_us(line, promised)
+    bound = entry(line, 1, 10, **within(alone_us + 1 * MS))
+    DelayBounds(line).check(bound, ())
+    later = refusal(line, entry(line, 2, 20), [bound])
+    assert re.search(r"hep/r1 is promised a delay of at most .* the largest of .* from this reservation", later), later
 
 
 def test_where_a_queue_is_shorter_than_what_may_wait_nothing_is_promised() -> None:

@@ -148,20 +148,29 @@ def _weights_by_interface(egresses: Iterable[Egress]) -> dict[str, tuple[TosWeig
     Raises:
         Unrenderable: subinterfaces of one interface need different weights.
     """
-    weights_of: dict[str, tuple[str, tuple[TosWeight, ...]]] = {}
+    of_interface: dict[str, tuple[str, tuple[TosWeight, ...]]] = {}
     for egress in egresses:
         weights = _weights(egress)
-        other, others = weights_of.setdefault(physical(egress.interface.name), (str(egress.interface), weights))
+        other, others = of_interface.setdefault(physical(egress.interface.name), (str(egress.interface), weights))
         if others != weights:
             raise Unrenderable(
                 f"{egress.interface} and {other} are on one interface, which has one set of weights of fair-queue tos;"
                 " give them the same shares"
             )
-    return {name: weights for name, (_, weights) in weights_of.items()}
+    return {name: weights for name, (_, weights) in of_interface.items()}
 
 
 def _weights(egress: Egress) -> tuple[TosWeight, ...]:
-    """Weights from the configured shares: WFQ stays as it is while reservations come and go (GARA §5.1)."""
+    return tuple(TosWeight(tos, percent) for tos, percent in sorted(weights_of(egress).items()))
+
+
+def weights_of(egress: Egress) -> dict[int, int]:
+    """Percent of the line by class of `fair-queue tos`, from the configured shares: WFQ stays as it is while reservations
+    come and go (GARA §5.1). Class 0 has the rest.
+
+    Raises:
+        Unrenderable: more than all.
+    """
     shares = {queue.service: queue.share_ppm for queue in egress.queues}
     percents = dict.fromkeys(range(1, CAR.queues), CAR.weight.floor)
     for service in _CONFORM:
@@ -172,7 +181,7 @@ def _weights(egress: Egress) -> tuple[TosWeight, ...]:
             f" ({', '.join(f'tos {tos}: {percent}' for tos, percent in sorted(percents.items()))}),"
             f" which are {CAR.weight.ceiling} at most together"
         )
-    return tuple(TosWeight(tos, percent) for tos, percent in sorted(percents.items()))
+    return percents
 
 
 def _burst(burst_bytes: int, rate_bps: int, interface: InterfaceId) -> int:

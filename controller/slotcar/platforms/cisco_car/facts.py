@@ -27,6 +27,7 @@ class CarOptions(FlowLists):
 
 FACTS = Facts(
     counts=True,
+    bounds_delay=True,
     transport=TransportKind.IOS,
     options=CarOptions,
     markings=(Marking.PRECEDENCE,),

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 from pydantic import StrictBool
 
-from slotcar.base.registry import Facts, PlatformOptions, TransportKind, Watch
+from slotcar.base.registry import Facts, RouterWithHardware, TransportKind, Watch
 from slotcar.base.vocabulary import Marking
 from slotcar.platforms.ios.interface_names import full_name
 
 
-class CatalystOptions(PlatformOptions):
+class CatalystOptions(RouterWithHardware):
     """`slotcar_options` of a Catalyst 6500.
 
     Attributes:
@@ -21,7 +21,7 @@ class CatalystOptions(PlatformOptions):
         microflow: `police flow` for premium flows with both ports bound.
     """
 
-    PER_INTERFACE: ClassVar = ("port_type",)
+    PER_INTERFACE: ClassVar = ("port_type", "transmit_ring")
 
     port_type: Literal["1p2q2t", "2q2t"] = "1p2q2t"
     approximate: StrictBool = False
@@ -36,6 +36,7 @@ FACTS = Facts(
     police_floor_bps=32_768,
     interface_name=full_name,
     counts=True,
+    bounds_delay=True,
     number_words=(
         "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
         "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"

@@ -52,6 +52,7 @@ class GsrOptions(FlowLists):
 
 FACTS = Facts(
     counts=True,
+    bounds_delay=True,
     transport=TransportKind.IOS,
     options=GsrOptions,
     markings=(Marking.PRECEDENCE,),

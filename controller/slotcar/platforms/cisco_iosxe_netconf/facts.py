@@ -30,4 +30,5 @@ FACTS = Facts(
     watch=Watch.NETCONF,
     interface_name=full_name,
     counts=True,
+    bounds_delay=True,
 )

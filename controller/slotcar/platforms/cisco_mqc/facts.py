@@ -14,6 +14,7 @@ class MqcOptions(ModularOptions, RouterWithEventManager):
 
 FACTS = Facts(
     counts=True,
+    bounds_delay=True,
     transport=TransportKind.IOS,
     options=MqcOptions,
     markings=(Marking.DSCP,),

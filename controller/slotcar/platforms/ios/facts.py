@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
-from slotcar.base.registry import PlatformOptions, names_in
+from slotcar.base.registry import RouterWithHardware, names_in
 from slotcar.base.units import UnitError, parse_rate_bps
 
 ACTS_WITH = "eem"
@@ -17,7 +17,7 @@ FIRST_FLOW_ACL, FLOW_ACLS = 2_600, 100
 _EXTENDED = (range(100, 200), range(2_000, 2_700))
 
 
-class FlowLists(PlatformOptions):
+class FlowLists(RouterWithHardware):
     """Options of platforms that know a flow by a numbered list.
 
     Attributes:
@@ -39,7 +39,7 @@ class FlowLists(PlatformOptions):
         return range(self.first_flow_acl, self.first_flow_acl + FLOW_ACLS)
 
 
-class ModularOptions(PlatformOptions):
+class ModularOptions(RouterWithHardware):
     """Options of platforms with IOS's modular QoS, by command line or by NETCONF.
 
     Attributes:

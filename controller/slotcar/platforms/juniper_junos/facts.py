@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.base.registry import Facts, PlatformOptions, TransportKind, Watch, names_in
+from slotcar.base.registry import Facts, RouterWithHardware, TransportKind, Watch, names_in
 from slotcar.base.units import UnitError
 from slotcar.base.vocabulary import Marking
 
@@ -16,7 +16,7 @@ Queue = Annotated[StrictInt, Field(ge=0, le=7)]
 ClassName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 
 
-class JunosOptions(PlatformOptions):
+class JunosOptions(RouterWithHardware):
     """`slotcar_options` of a router with Junos.
 
     Attributes:
@@ -30,7 +30,7 @@ class JunosOptions(PlatformOptions):
             `input_filter:INTERFACE`.
     """
 
-    PER_INTERFACE: ClassVar[tuple[str, ...]] = ("input_filter",)
+    PER_INTERFACE: ClassVar[tuple[str, ...]] = ("input_filter", "transmit_ring")
     NAME_INTERFACES: ClassVar = ("shape",)
 
     premium_queue: Queue = 4
@@ -66,4 +66,5 @@ FACTS = Facts(
     number_words=("a burst is at least what the rate brings in 5 ms (Junos, Traffic Policers User Guide)",),
     watch=Watch.NETCONF,
     counts=True,
+    bounds_delay=True,
 )
