@@ -70,7 +70,7 @@ def create(
     from slotcar_client.wire import verbs
 
     if chosen_place() is None:  # a controller knows whose the reservation is, where nobody says it
-        from_mapping(data, now(), "create")
+        from_mapping(data, now())
     if hold not in (None, "default"):
         parsed("--hold", parse_duration, hold or "")
     with sender(inventory) as controller:
