@@ -109,7 +109,14 @@ def test_an_address_changes_with_its_content() -> None:
 def test_links_are_those_of_the_role() -> None:
     requester = {link.address for link in links_for(Caller("x", Role.REQUESTER, "hep"), "/reservations/r-1")}
     operator = links_for(Caller("x", Role.OPERATOR), "/reservations/r-1")
-    assert {link.address for link in operator} - requester == {"/approvals", "/links", "/map", "/devices", "/rollback"}
+    assert {link.address for link in operator} - requester == {
+        "/approvals",
+        "/links",
+        "/map",
+        "/devices",
+        "/rollback",
+        "/policies",
+    }
     assert [link.address for link in operator if link.here] == ["/reservations"]
     assert len({link.key for link in operator}) == len(operator)
 
