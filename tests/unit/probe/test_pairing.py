@@ -30,15 +30,15 @@ def stretch_of(count: int, numbers: dict[int, int], first: int = 0) -> Stretch:
 
 def fates(measured: Paired) -> tuple[list[int], list[int], int, int]:
     """The numbers of those lost there and back, and how many arrived without a stamp or are unknown."""
-    there, back = measured.there, measured.back
-    lost = [[one[0] for one in way.packets if one[2] is None] for way in (there, back)]
-    return lost[0], lost[1], there.unstamped, there.unanswered
+    forward, reverse = measured.forward, measured.reverse
+    lost = [[one[0] for one in way.packets if one[2] is None] for way in (forward, reverse)]
+    return lost[0], lost[1], forward.unstamped, forward.unanswered
 
 
 def test_both_directions_are_measured_by_both_clocks() -> None:
     measured = paired(stretch_of(2, {0: 0, 1: 1}), 7_000, 46)
-    assert [delay for _, _, delay in measured.there.packets] == [4 * MS, 4 * MS]
-    assert [delay for _, _, delay in measured.back.packets] == [6 * MS, 6 * MS]
+    assert [delay for _, _, delay in measured.forward.packets] == [4 * MS, 4 * MS]
+    assert [delay for _, _, delay in measured.reverse.packets] == [6 * MS, 6 * MS]
     assert measured.clock_error_ns == 12_000
     assert paired(stretch_of(2, {0: 0, 1: 1}), None, 46).clock_error_ns is None
 
@@ -62,15 +62,15 @@ def test_what_follows_the_last_answer_is_told_of_with_what_comes_next() -> None:
 
 def test_where_nobody_answers_nothing_is_known() -> None:
     measured = paired(stretch_of(3, {}), 1, 46)
-    assert (measured.there.unanswered, measured.back.unanswered) == (3, 3)
-    assert measured.there.packets == measured.back.packets == []
+    assert (measured.forward.unanswered, measured.reverse.unanswered) == (3, 3)
+    assert measured.forward.packets == measured.reverse.packets == []
     assert measured.clock_error_ns is None
 
 
 def test_of_what_was_under_way_when_a_reflector_was_restarted_nothing_is_known() -> None:
     measured = paired(stretch_of(5, {0: 900, 1: 901, 4: 0}), 1, 46)
     assert fates(measured) == ([], [], 0, 2)
-    assert len({one[0] for one in measured.back.packets}) == 3
+    assert len({one[0] for one in measured.reverse.packets}) == 3
 
 
 def test_an_answer_that_overtook_another_is_no_loss() -> None:
@@ -81,7 +81,7 @@ def test_another_code_point_is_counted_in_the_direction_in_which_it_was_changed(
     stretch = stretch_of(2, {})
     stretch.answers = {0: answer(0, 0, dscp=0), 1: answer(1, 1)}
     measured = paired(stretch, 1, 46)
-    assert (measured.there.remarked, measured.back.remarked) == (1, 1)
+    assert (measured.forward.remarked, measured.reverse.remarked) == (1, 1)
 
 
 @given(st.lists(st.sampled_from(("answered", "lost there", "lost back")), min_size=1, max_size=60))

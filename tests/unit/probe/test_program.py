@@ -37,7 +37,7 @@ def test_what_is_sent_over_loopback_is_answered_in_its_class() -> None:
     (measured,) = Sender(stream, LocalClock(2_000)).measure(COUNT * 0.01)
     thread.join()
     opened.close()
-    for way in (measured.there, measured.back):
+    for way in (measured.forward, measured.reverse):
         assert [number for number, _, _ in way.packets] == list(range(COUNT))
         assert all(delay_ns is not None for _, _, delay_ns in way.packets)
         assert (way.remarked, way.untold, way.unanswered) == (0, 0, 0)
@@ -117,16 +117,16 @@ class Handler(BaseHTTPRequestHandler):
 
 def test_what_the_controller_does_not_take_now_goes_first_later(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("st_made-up\n")
-    controller, said = Controller([503, 422]), list[str]()
-    handing_in = HandingIn(controller.url, tmp_path / "token", None, said.append)
+    controller, sentences = Controller([503, 422]), list[str]()
+    handing_in = HandingIn(controller.url, tmp_path / "token", None, sentences.append)
     handing_in.hand_in({"number": 1})
     assert controller.taken == []
     handing_in.hand_in({"number": 2})
     controller.shutdown()
     controller.server_close()
     assert controller.taken == [("Bearer st_made-up", {"number": 2})], "the first will never be taken"
-    assert "503" in said[0]
-    assert "422" in said[1]
-    assert "is no SLS" in said[1]
+    assert "503" in sentences[0]
+    assert "422" in sentences[1]
+    assert "is no SLS" in sentences[1]
     handing_in.hand_in({"number": 3})
-    assert "does not answer" in said[2]
+    assert "does not answer" in sentences[2]

@@ -90,8 +90,8 @@ def read_sender(data: bytes, near_ns: int) -> SenderPacket:
     if len(data) < BASE_BYTES:
         raise NoStamp(f"{len(data)} bytes are fewer than {BASE_BYTES}")
     sequence, sent, word, session = _SENDER.unpack_from(data)
-    asked = _class_of(data)
-    return SenderPacket(sequence, near(sent, near_ns), estimate_of(word), session, asked >> 10 if asked else 0)
+    request = _class_of(data)
+    return SenderPacket(sequence, near(sent, near_ns), estimate_of(word), session, request >> 10 if request else 0)
 
 
 def reflector_bytes(
@@ -155,14 +155,14 @@ def estimate_of(word: int) -> ErrorEstimate:
 
 def _tlvs(data: bytes) -> list[tuple[int, int, int, int]]:
     """Of each whole TLV: where it begins, its flags, its type and its length."""
-    found, at = [], BASE_BYTES
+    parts, at = [], BASE_BYTES
     while at + 4 <= len(data):
         flags, kind, length = struct.unpack_from("!BBH", data, at)
         if at + 4 + length > len(data):
             break
-        found.append((at, flags, kind, length))
+        parts.append((at, flags, kind, length))
         at += 4 + length
-    return found
+    return parts
 
 
 def _class_of(data: bytes, *, understood: bool = False) -> int | None:

@@ -80,8 +80,8 @@ class Way:
 class Paired:
     """Both directions, and what the clocks of both ends may be off by together; None where one is not kept right."""
 
-    there: Way
-    back: Way
+    forward: Way
+    reverse: Way
     clock_error_ns: int | None
 
 
@@ -96,14 +96,14 @@ def paired(stretch: Stretch, error_ns: int | None, dscp: int, previous: Answer |
     clocks = [answer.packet.clock for _, answer in answered]
     theirs = max((one.error_ns for one in clocks), default=0)
     is_known = error_ns is not None and bool(clocks) and all(one.is_synchronized for one in clocks)
-    there, back = _there(stretch, dscp, previous), _back([answer for _, answer in answered], dscp, previous)
-    there.started_ns = back.started_ns = stretch.sent[0].sent_ns if stretch.sent else 0
+    forward, reverse = _forward(stretch, dscp, previous), _reverse([answer for _, answer in answered], dscp, previous)
+    forward.started_ns = reverse.started_ns = stretch.sent[0].sent_ns if stretch.sent else 0
     if not answered:
-        back.unanswered = len(stretch.sent)
-    return Paired(there, back, (error_ns or 0) + theirs if is_known else None)
+        reverse.unanswered = len(stretch.sent)
+    return Paired(forward, reverse, (error_ns or 0) + theirs if is_known else None)
 
 
-def _there(stretch: Stretch, dscp: int, previous: Answer | None) -> Way:
+def _forward(stretch: Stretch, dscp: int, previous: Answer | None) -> Way:
     way, last = Way(), previous.packet.sequence if previous else None
     for run, answer in _runs(stretch):
         if answer is None:
@@ -135,7 +135,7 @@ def _runs(stretch: Stretch) -> Iterator[tuple[list[SentPacket], Answer | None]]:
         yield run, None
 
 
-def _back(answers: Sequence[Answer], dscp: int, previous: Answer | None) -> Way:
+def _reverse(answers: Sequence[Answer], dscp: int, previous: Answer | None) -> Way:
     way, base = Way(), 0
     for place, epoch in enumerate(_epochs(answers, previous)):
         known = {answer.packet.sequence: answer for answer in epoch}

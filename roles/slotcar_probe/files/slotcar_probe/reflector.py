@@ -48,13 +48,13 @@ class Reflector:
         """The next packet. What is none of STAMP's has no answer."""
         arrived = arrived_on(self.opened)
         try:
-            asked = read_sender(arrived.data, arrived.received_ns)
+            request = read_sender(arrived.data, arrived.received_ns)
         except NoStamp:
             return
-        if asked.dscp != self._dscp:
-            set_dscp(self.opened, asked.dscp)
-            self._dscp = asked.dscp
-        number, estimate = self.sessions.number((arrived.sender, asked.session)), self.clock.estimate()
+        if request.dscp != self._dscp:
+            set_dscp(self.opened, request.dscp)
+            self._dscp = request.dscp
+        number, estimate = self.sessions.number((arrived.sender, request.session)), self.clock.estimate()
         answer = reflector_bytes(
             number, time.time_ns(), estimate, arrived.received_ns, arrived.data, arrived.dscp, arrived.ttl
         )

@@ -70,8 +70,8 @@ def stream_of(written: Mapping[str, Any]) -> Stream:
 def documents(stream: Stream, measured: Paired) -> list[dict[str, Any]]:
     """Of each direction that an SLS promises something of, what `POST /v1/audits/streams` takes."""
     ways = (
-        (stream.sls, stream.source, stream.destination, measured.there),
-        (stream.reverse_sls, stream.destination, stream.source, measured.back),
+        (stream.sls, stream.source, stream.destination, measured.forward),
+        (stream.reverse_sls, stream.destination, stream.source, measured.reverse),
     )
     return [_document(stream, measured, *way) for way in ways if way[0] and (way[3].packets or way[3].unanswered)]
 
