@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 
 from slotcar.store import database
-from slotcar.store.revisions import NEWEST_REVISION, change_to
+from slotcar.store.migrating import change_to
+from slotcar.store.revisions import NEWEST_REVISION
 
 STOP_TIMEOUT_S = 20
 

@@ -19,7 +19,8 @@ from slotcar.base.settings import Settings
 from slotcar.cli.place import Declined
 from slotcar.cli.remote import remote
 from slotcar.network.reading import read_inventory
-from slotcar.notify.signing import SecretUnusable, keys_at
+from slotcar.notify.errors import SecretUnusable
+from slotcar.notify.signing import keys_at
 from slotcar.planning.plan_file import contents_of, read_plan
 from slotcar.reservation import load_files
 from tests.support.patience import PATIENCE_S

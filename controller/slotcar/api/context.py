@@ -21,8 +21,8 @@ from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
 from slotcar.api.tls import STATE
 from slotcar.auth.bearers import Bearers, bearers_of
+from slotcar.auth.errors import ProviderUnreachable
 from slotcar.auth.jwt import TokenRefused
-from slotcar.auth.provider import ProviderUnreachable
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened

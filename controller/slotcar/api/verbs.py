@@ -20,7 +20,6 @@ from slotcar.api.answers import model_of, written
 from slotcar.api.context import Context, IfMatch, MaybeIfMatch, OneVersion, TheCaller, TheContext, Time
 from slotcar.api.limits import json_only
 from slotcar.base.timebase import iso
-from slotcar.desk import ANSWERS
 from slotcar.policy.caller import Caller
 from slotcar_client.wire import documents
 from slotcar_client.wire.documents import Keyword
@@ -49,7 +48,7 @@ def router_of(family: str) -> APIRouter:
     """The routes of a family of verbs, in their order; its name is their tag. All applications of a process share them."""
     router = APIRouter(tags=[family])
     for verb in VERBS.values():
-        if verb.family == family and verb in ANSWERS and not verb.by_hand:
+        if verb.family == family and not verb.by_hand:
             serves(router, verb)(lambda verb, context, caller: context.desk.send(verb, caller))
     return router
 

@@ -17,8 +17,9 @@ import structlog
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
+from slotcar.auth.errors import ProviderUnreachable
 from slotcar.auth.jwt import PublicKey, TokenRefused, Unchecked, check_algorithm
-from slotcar.base.problems import SlotcarError, printable, shortened
+from slotcar.base.problems import printable, shortened
 from slotcar.base.settings import is_loopback
 from slotcar.policy.issuers import Issuer
 
@@ -32,10 +33,6 @@ FRESH_S = 600.0
 LEAST_RSA_BITS = 2048
 _KINDS: Mapping[str, type[PublicKey]] = {"RSA": RSAKey, "EC": ECKey, "OKP": OKPKey}
 _OF_ALGORITHM = {"RS256": RSAKey, "ES256": ECKey, "EdDSA": OKPKey, "Ed25519": OKPKey}
-
-
-class ProviderUnreachable(SlotcarError):
-    """An issuer does not answer, or answers what cannot be used; later it may."""
 
 
 @dataclass(slots=True)

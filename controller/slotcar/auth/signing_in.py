@@ -18,8 +18,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.auth.claims import NobodyHere, caller_of
+from slotcar.auth.errors import ProviderUnreachable
 from slotcar.auth.jwt import TokenRefused, Unchecked, check_times, signed_claims, unchecked
-from slotcar.auth.provider import Provider, ProviderUnreachable
+from slotcar.auth.provider import Provider
 from slotcar.auth.sessions import Sessions
 from slotcar.auth.tokens import digest
 from slotcar.base.files import read_regular_file

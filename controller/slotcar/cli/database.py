@@ -67,15 +67,8 @@ def downgrade(
     from slotcar.book.errors import LedgerUnavailable
     from slotcar.store.database import reading
     from slotcar.store.exclusive import alone
-    from slotcar.store.revisions import (
-        WORDS,
-        SchemaState,
-        change_to,
-        known_revisions,
-        lost_by_going_back,
-        revision_of,
-        state_of,
-    )
+    from slotcar.store.migrating import change_to, lost_by_going_back
+    from slotcar.store.revisions import WORDS, SchemaState, known_revisions, revision_of, state_of
 
     warn_of_other_controller("database")
     with _ledger_engine(settings()) as engine:

@@ -1,32 +1,5 @@
 """Prepares and runs a verb for a caller, and answers with its document: a family of verbs is a module here."""
 
-from slotcar.desk import (
-    connections,
-    costs,
-    devices,
-    groups,
-    offers,
-    plans,
-    policies,
-    reservations,
-    usage,
-    views,
-    webhooks,
-)
-from slotcar.desk.desk import ANSWERS, Desk
+from slotcar.desk.desk import Desk, answer_of
 
-__all__ = [
-    "ANSWERS",
-    "Desk",
-    "connections",
-    "costs",
-    "devices",
-    "groups",
-    "offers",
-    "plans",
-    "policies",
-    "reservations",
-    "usage",
-    "views",
-    "webhooks",
-]
+__all__ = ["Desk", "answer_of"]

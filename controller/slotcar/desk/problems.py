@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from slotcar.auth.provider import ProviderUnreachable
+from slotcar.auth.errors import ProviderUnreachable
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_short_words
 from slotcar.base.units import UnitError
 from slotcar.book import errors as ledger_errors
@@ -15,9 +15,7 @@ from slotcar.book.rules.roles import NotAllowed
 from slotcar.book.rules.webhooks import WrongWebhook
 from slotcar.domains import errors as domain_errors
 from slotcar.network.path import NoPath
-from slotcar.notify.sending import WrongUrl
-from slotcar.notify.signing import SecretUnusable
-from slotcar.notify.webhooks import UnknownWebhook, WrongKind
+from slotcar.notify.errors import SecretUnusable, UnknownWebhook, WrongKind, WrongUrl
 from slotcar.planning import errors
 from slotcar.platforms.model import Unrenderable
 from slotcar.views.capacity import NoSuchResource

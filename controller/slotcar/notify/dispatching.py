@@ -21,9 +21,10 @@ import structlog
 from slotcar.base.timebase import ClockWatch
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.notify.backoff import Backoff
+from slotcar.notify.errors import SecretUnusable
 from slotcar.notify.message import message_of
 from slotcar.notify.sending import ANSWER_S, DeliveryOutcome, Sender
-from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.notify.signing import DerivedSecrets
 from slotcar.store import Ledger
 from slotcar.store.listening import Lease
 from slotcar.store.webhooks import Delivery, Webhook

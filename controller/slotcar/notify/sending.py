@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from slotcar.base import lengths
-from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import is_loopback
 from slotcar.base.texts import lines_of
+from slotcar.notify.errors import WrongUrl
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0
@@ -21,10 +21,6 @@ ANSWER_S = 10.0
 ANSWERED = "answered"
 #: What somebody is told who is not told why there was no answer.
 NO_ANSWER = "there was no answer over HTTP"
-
-
-class WrongUrl(SlotcarError):
-    """The address of a receiver is none that is sent to."""
 
 
 @dataclass(frozen=True, slots=True)

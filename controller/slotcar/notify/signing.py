@@ -21,8 +21,9 @@ from pathlib import Path
 
 from slotcar.base.files import read_regular_file
 from slotcar.base.private_files import make_private_folder
-from slotcar.base.problems import SlotcarError, shortened
+from slotcar.base.problems import shortened
 from slotcar.base.texts import lines_of
+from slotcar.notify.errors import SecretUnusable
 
 PREFIX = "whsec_"
 #: How the place of a secret begins that has none of its own.
@@ -33,10 +34,6 @@ SHORTEST_BYTES, LONGEST_BYTES = 24, 64
 LARGEST_FILE_BYTES = 4096
 HOW_TO = "make one with: (printf whsec_; openssl rand -base64 32) > FILE && chmod 600 FILE"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-
-
-class SecretUnusable(SlotcarError):
-    """The place of a secret is wrong, or what is there is no secret. The message never holds what is there."""
 
 
 def keys_at(place: str, environment: Mapping[str, str] = os.environ) -> tuple[bytes, ...]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from slotcar.base.problems import SlotcarError, shortened
+from slotcar.base.problems import shortened
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, only_owner, require_operator
 from slotcar.book.rules.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
+from slotcar.notify.errors import UnknownWebhook, WrongKind
 from slotcar.notify.message import trial_message
 from slotcar.notify.sending import ANSWER_S, ANSWERED, NO_ANSWER, DeliveryOutcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
@@ -30,14 +31,6 @@ from slotcar_client.wire.events import KINDS
 FAMILIES = tuple(dict.fromkeys(kind.partition(".")[0] for kind in KINDS))
 T = TypeVar("T", Webhook, Delivery)
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
-
-
-class UnknownWebhook(SlotcarError):
-    """There is no webhook of that id."""
-
-
-class WrongKind(SlotcarError):
-    """No event's kind begins so."""
 
 
 @dataclass(frozen=True, slots=True)

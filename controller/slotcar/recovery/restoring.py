@@ -19,7 +19,8 @@ from slotcar.recovery.backup_file import LEDGER, STATE, BackupReader, BackupUnus
 from slotcar.recovery.state_copy import FOLDERS, TOKENS, WEBHOOK_KEY, single_files
 from slotcar.store.copying import COPIED, CopiedTable, copy_in, tables_of, used_tables
 from slotcar.store.exclusive import alone
-from slotcar.store.revisions import NEWEST_REVISION, change_to, known_revisions, revision_of
+from slotcar.store.migrating import change_to
+from slotcar.store.revisions import NEWEST_REVISION, known_revisions, revision_of
 
 KEPT = (*FOLDERS, TOKENS, WEBHOOK_KEY)
 

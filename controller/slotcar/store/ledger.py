@@ -92,7 +92,11 @@ class Ledger:
 
     def upgrade(self) -> tuple[str, str]:
         """Brings the tables to this version; the revision before and after."""
-        return revisions.upgrade(self._engine)
+        if self.schema_state() is SchemaState.CURRENT:  # mostly: nothing is to be migrated, nor alembic to be imported
+            return revisions.NEWEST_REVISION, revisions.NEWEST_REVISION
+        from slotcar.store import migrating
+
+        return migrating.upgrade(self._engine)
 
     def schema_state(self) -> SchemaState:
         return revisions.schema_state(self._engine)

@@ -1,4 +1,6 @@
-"""Revisions of the tables: which one a database has, to a later one, and the way back."""
+"""Which revision of the tables a database has, and whether this version knows it. Changing it is `migrating`'s, which needs
+alembic: most who ask for the schema's state need neither.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,9 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
-from slotcar.book.errors import LedgerUnavailable
-from slotcar.store.database import MIGRATION_LOCK, answering, reading
+from slotcar.store.database import reading
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: The newest of them: most who ask for the schema's state need to read no other.
@@ -38,12 +35,15 @@ WORDS = {
 @cache
 def known_revisions() -> Sequence[str]:
     """All that this version knows, the first one first."""
-    return [one.revision for one in ScriptDirectory.from_config(_alembic()).walk_revisions()][::-1]
+    return sorted(file.name[1:5] for file in (MIGRATIONS / "versions").glob("v[0-9][0-9][0-9][0-9]_*.py"))
 
 
 def revision_of(connection: Connection) -> str:
     """The revision that a database has; empty where it has no tables of ours."""
-    return MigrationContext.configure(connection).get_current_revision() or ""
+    # Where it is searched for, and in an order that an error does not end a transaction.
+    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+        return ""
+    return connection.scalar(text("SELECT version_num FROM alembic_version")) or ""
 
 
 def schema_state(engine: Engine) -> SchemaState:
@@ -58,42 +58,3 @@ def state_of(revision: str) -> SchemaState:
     if revision == NEWEST_REVISION:
         return SchemaState.CURRENT
     return SchemaState.BEHIND if revision in known_revisions() else SchemaState.AHEAD
-
-
-def upgrade(engine: Engine) -> tuple[str, str]:
-    """Brings the schema to the head; gives the revision before and after (empty: none)."""
-    with answering(), engine.begin() as connection:
-        return change_to(connection, NEWEST_REVISION)
-
-
-def change_to(connection: Connection, revision: str) -> tuple[str, str]:
-    """Brings the tables to a revision, later or earlier, in the connection's transaction; the revision before and after.
-
-    Args:
-        revision: empty takes them away.
-
-    Raises:
-        CannotKeep: an earlier one has no place for something that the ledger has.
-        LedgerUnavailable: the tables are of a newer version than this one.
-    """
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-    before = revision_of(connection)
-    if state_of(before) is SchemaState.AHEAD:
-        raise LedgerUnavailable(WORDS[SchemaState.AHEAD])
-    config = _alembic()
-    config.attributes["connection"] = connection
-    (command.downgrade if before > revision else command.upgrade)(config, revision or "base")
-    return before, revision_of(connection)
-
-
-def lost_by_going_back(revision: str, until: str) -> Sequence[str]:
-    """What the way back from a revision to an earlier one takes away, as the steps between them say."""
-    steps = ScriptDirectory.from_config(_alembic()).walk_revisions()
-    return [step.module.LOST for step in steps if until < step.revision <= revision and step.module.LOST]
-
-
-def _alembic() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    config.set_main_option("path_separator", "os")
-    return config

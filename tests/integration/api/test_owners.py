@@ -16,7 +16,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules import request_limits
 from slotcar.book.rules.roles import Role
-from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.notify.errors import SecretUnusable
+from slotcar.notify.signing import DerivedSecrets
 from slotcar.store import Ledger
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem
 from tests.integration.notify.conftest import dispatching

@@ -8,12 +8,13 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy.engine import make_url
 
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.store import Ledger, open_ledger
 from slotcar.store.database import make_engine
-from slotcar.store.revisions import SchemaState
+from slotcar.store.revisions import MIGRATIONS, SchemaState, known_revisions
 from slotcar.store.schema import metadata
 from tests.support.command_line import in_this_process
 from tests.support.requests import T0, request, reservation
@@ -46,6 +47,11 @@ def test_tables_of_another_version_are_recognised(
     assert ledger.schema_state() is state
     with pytest.raises(LedgerUnavailable, match=words):
         open_ledger(database_url, tmp_path)
+
+
+def test_the_revisions_are_read_off_the_files_as_alembic_chains_them() -> None:
+    chained = [step.revision for step in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]
+    assert known_revisions() == chained[::-1]
 
 
 def test_a_column_that_is_not_there_says_what_makes_it(ledger: Ledger, database_url: str) -> None:

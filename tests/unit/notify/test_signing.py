@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.notify.backoff import Backoff
-from slotcar.notify.sending import WrongUrl, checked_url
-from slotcar.notify.signing import SecretUnusable, keys_at, sign
+from slotcar.notify.errors import SecretUnusable, WrongUrl
+from slotcar.notify.sending import checked_url
+from slotcar.notify.signing import keys_at, sign
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
