@@ -6,6 +6,7 @@ handle, or `OWNER/NAME` (the live reservation of that name, else the latest). A 
 
 from slotcar_client.calls.controller_verbs import alive, controller, metrics, ready
 from slotcar_client.calls.cost_verbs import closest, costs, estimate_accuracy, gather, record_probe, record_transfer
+from slotcar_client.calls.delegation_verbs import delegate, delegations, withdraw
 from slotcar_client.calls.device_verbs import (
     configurations,
     device_states,
@@ -71,6 +72,8 @@ __all__ = [
     "controller",
     "costs",
     "create",
+    "delegate",
+    "delegations",
     "device_states",
     "difference",
     "endpoints",
@@ -114,4 +117,5 @@ __all__ = [
     "webhook_remove",
     "webhook_test",
     "whoami",
+    "withdraw",
 ]

@@ -201,6 +201,31 @@ class SlotNow(Window):
     devices: list[DeviceSlot]
 
 
+class Delegation(TypedDict):
+    """Rights on one reservation that its owner has handed to somebody else."""
+
+    to: Annotated[str, "a caller, by the name that `whoami` tells it"]
+    may: Annotated[list[str], "verbs; `see`, to look at it, comes with each"]
+    until: Annotated[Time, "it runs before that"]
+    given_by: str
+    given_at: Time
+
+
+class Delegated(Delegation):
+    """The same with the reservation."""
+
+    handle: str
+    owner: str
+    name: str
+
+
+class Delegations(TypedDict):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[Delegated]
+    next: int | None
+
+
 class Entry(TypedDict):
     """A reservation as the ledger holds it. `version` is the ETag."""
 
@@ -217,6 +242,7 @@ class Entry(TypedDict):
     proposed: Annotated[Proposed | None, "a change that an operator must approve first"]
     progress: Annotated[Progress | None, "of a volume by a deadline, the last report"]
     group: NotRequired[Annotated[str | None, "handle of the group that it is a member of"]]
+    delegations: NotRequired[Annotated[list[Delegation], "those that run; a delegate is shown its own"]]
     slot: Annotated[
         SlotNow | None,
         "what is on its devices, beside `state`, which is the ledger's; null where it was never in force",
@@ -411,6 +437,7 @@ class Caller(TypedDict):
     owner: Annotated[str | None, "whose reservations a requester's are; null for an open API's caller"]
     expires_at: Time | None
     proof: Annotated[str, "by what it is known: a token's name, a subject and its issuer, a certificate, an account"]
+    delegations: Annotated[list[Delegated], "what was handed to it on others' reservations, of the first 100 of these"]
 
 
 class Host(TypedDict):
@@ -649,6 +676,7 @@ class PolicyWhy(TypedDict):
     owner: str
     name: str
     actor: str
+    delegated_by: Annotated[str, "on whose delegation the actor asked; empty where on its own right"]
     event: Annotated[int, "of the request, in the log"]
     is_change: bool
     permitted: Annotated[bool, "what came of it"]

@@ -26,7 +26,7 @@ from typing import (
     get_type_hints,
 )
 
-from slotcar_client.wire.actor import proof_of
+from slotcar_client.wire.actor import delegated_by, proof_of
 
 T = TypeVar("T")
 K = TypeVar("K", bound="Kind")
@@ -107,6 +107,8 @@ class Kind:
         self.__dict__.update(layout.defaults)
         if PROOF in layout.names:
             self.__dict__[PROOF] = proof_of(values.get("actor"))
+        if DELEGATED_BY in layout.names:
+            self.__dict__[DELEGATED_BY] = delegated_by(values.get("actor"))
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -136,6 +138,8 @@ class Kind:
 
 #: By what the `actor` of an event is known, which goes with it: see `Actor`.
 PROOF = "proof"
+#: On whose delegation the `actor` did it.
+DELEGATED_BY = "delegated_by"
 #: Each kind by its name.
 KINDS: dict[str, type[Kind]] = {}
 _LAYOUTS: dict[type[Kind], _Layout] = {}
@@ -231,6 +235,7 @@ class OfReservation(Kind):
 
     actor: Owners[str]
     proof: str = ""
+    delegated_by: Owners[str] = ""
     owner: Owners[str]
     name: Owners[str]
     version: Owners[int]
@@ -373,6 +378,24 @@ class ReservationRate(Kind):
     reverse_bps: Owners[int]
 
 
+class OfDelegation(OfReservation):
+    """Rights on it that are handed to `to`, which are verbs of the API, and until when."""
+
+    to: Owners[str]
+    may: Owners[Names]
+    delegated_until: Owners[Instant]
+
+
+@event("delegation.given", Of.RESERVATION)
+class DelegationGiven(OfDelegation):
+    """Somebody else was handed rights on it, in the place of those that it had before."""
+
+
+@event("delegation.withdrawn", Of.RESERVATION)
+class DelegationWithdrawn(OfDelegation):
+    """Rights on it that somebody else was handed were taken back before their end."""
+
+
 class OfPolicies(Kind):
     """What policies that a site has of its own were asked about a reservation, and what they said.
 
@@ -382,6 +405,7 @@ class OfPolicies(Kind):
     """
 
     actor: Owners[str]
+    delegated_by: Owners[str] = ""
     owner: Owners[str]
     name: Owners[str]
     policies: Owners[Names]

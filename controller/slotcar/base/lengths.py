@@ -84,6 +84,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
             ("device", "interface", "ingress", "egress", "domain", "resource", "reservation", "place", "typed"), PLACE
         ),
         **dict.fromkeys(("unit", "user", "accounts"), PROCESSES),
+        "may": EVENT_KIND,
         **dict.fromkeys(("files", "ces", "sizes", "in_use", "fragments"), HOST),
         "tool": TOOL,
         "set": SET_NAME, "set_name": SET_NAMES,

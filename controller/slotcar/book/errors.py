@@ -70,6 +70,10 @@ class NameTaken(SlotcarError):
         self.handle = handle
 
 
+class DelegationRefused(SlotcarError):
+    """A delegation cannot be given or withdrawn so; the message says why."""
+
+
 class ProgressRefused(SlotcarError):
     """The reported progress of a transfer is impossible; the message says what would be accepted."""
 

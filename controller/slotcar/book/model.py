@@ -19,6 +19,7 @@ from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
 from slotcar.policy.caller import Caller
+from slotcar.policy.delegating import Delegation
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation, Slot
 from slotcar_client.wire import events
@@ -104,6 +105,7 @@ class Entry:
         progress: of a volume by a deadline, the last report.
         change: how it came to what it is; None where it has been so since `created_at`.
         group: handle of the group that it is a member of.
+        delegations: rights on it that its owner has handed to others; those that ran out too, until the next is given.
         slot: what is on the devices of its present slot; None where nobody asked, or it was never in force.
         notes: what whoever asked for it should know; none where nobody asked for them.
     """
@@ -122,6 +124,7 @@ class Entry:
     progress: ProgressReport | None = None
     change: EntryChange | None = None
     group: str | None = None
+    delegations: tuple[Delegation, ...] = ()
     slot: SlotNow | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 

@@ -14,6 +14,7 @@ from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
 from slotcar.base.problems import SlotcarError
 from slotcar.book.batch import Needs, Remembered, flows_at, others_flows
+from slotcar.book.delegating import require_still_handed
 from slotcar.book.errors import ForbiddenTransition, IdempotencyConflict, LedgerUnavailable, NameTaken
 from slotcar.book.model import (
     OCCUPYING,
@@ -126,8 +127,10 @@ class OnEntry(Operation[Entry]):
     def entry(self, transaction: Transaction) -> Entry:
         """
         Raises:
-            UnknownHandle, StaleVersion.
+            UnknownHandle, StaleVersion; NotAllowed: whoever acts on a delegation has none for it any more.
         """
+        entry = transaction.entries.get(self.handle)
+        require_still_handed(self.actor, entry, transaction.terms.policy.reserving.site, self.now)
         return transaction.entries.get(self.handle, self.expected_version)
 
 
@@ -198,6 +201,8 @@ class Admit(Operation[Entry | Refused]):
         if request.replaces is None:
             _make_way(transaction, request.reservation.key, self.now)
         else:
+            old = transaction.entries.get(request.replaces)
+            require_still_handed(request.actor, old, transaction.terms.policy.reserving.site, self.now)
             old = transaction.entries.get(request.replaces, request.expected_version)
             require_allowed(verbs.Modify, old, State.COMMITTED)
         return old

@@ -48,7 +48,7 @@ class Broker(ReservationFiles):
         Raises:
             ForbiddenTransition: it is not held.
         """
-        entry = self._changeable(which, caller, "commit", alone=True)
+        entry, caller = self._changeable(which, caller, "commit", now, alone=True)
         return self.ledger.commit(entry.handle, now, actor=caller.actor, expected_version=expected_version)
 
     def cancel(
@@ -59,7 +59,7 @@ class Broker(ReservationFiles):
         Raises:
             InvalidInput: the reason is not one line.
         """
-        entry = self._changeable(which, caller, "cancel", alone=True)
+        entry, caller = self._changeable(which, caller, "cancel", now, alone=True)
         require_reason(reason)
         return self.ledger.transition(
             entry.handle, State.CANCELLED, now, actor=caller.actor, expected_version=expected_version, reason=reason
@@ -105,7 +105,7 @@ class Broker(ReservationFiles):
         Raises:
             NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
         """
-        entry = self._changeable(which, caller, "extend", alone=True)
+        entry, caller = self._changeable(which, caller, "extend", now, alone=True)
         if not allows(verbs.Extend, entry.state):
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
         return self.ledger.extend_hold(

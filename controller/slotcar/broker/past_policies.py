@@ -88,6 +88,10 @@ class PastPolicies:
         refused = () if "/" in which else self._events(which, (PolicyRefused.kind,))
         if not refused or self.broker.ledger.get(which) is not None:
             entry = self.broker.status(which, caller)
+            if not verdict_on(
+                caller, "policy_why", entry.reservation.owner
+            ).allowed:  # totals are no delegate's business
+                raise UnknownHandle(which)
             return entry.handle, entry.reservation.owner
         owner = str(refused[-1].details["owner"])
         if not verdict_on(caller, "policy_why", owner).allowed:

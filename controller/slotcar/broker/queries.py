@@ -11,6 +11,7 @@ from slotcar.auth import access
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import MICROSECOND, SYSTEM, Clocks, Window
 from slotcar.book.batch import may_be_open
+from slotcar.book.delegating import may_see_entry, shown_delegations
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import OCCUPYING, Entry, Event
 from slotcar.book.rules import request_limits, roles
@@ -22,6 +23,7 @@ from slotcar.planning.delay_bounds import DelayBounds
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
+from slotcar.policy.site import Site
 from slotcar.recovery.comparison import FleetComparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.store import EntryFilter, Ledger
@@ -78,8 +80,14 @@ class Queries:
         entry = self.ledger.find(owner, name) if slash else self.ledger.get(which)
         if entry is None:
             raise UnknownHandle(which)
-        access.require_see(caller, entry)
+        if not may_see_entry(caller, entry, self.site, self.clocks.now()):
+            raise UnknownHandle(which)
         return entry
+
+    @property
+    def site(self) -> Site:
+        """What the inventory says of rights."""
+        return self.ledger.terms.policy.reserving.site
 
     def group(self, which: str, caller: Caller) -> tuple[Entry, ...]:
         """The members of a group by number, of its handle or of `OWNER/NAME` (the latest of that name).
@@ -128,6 +136,7 @@ class Queries:
             replace(
                 entry,
                 slot=slot_now(entry, recorded, now),
+                delegations=shown_delegations(entry, caller, now),
                 notes=(*foreseen(entry.reservation, entry.paths, self.network), *delays.get(entry.handle, ())),
             )
             for entry in entries

@@ -98,7 +98,7 @@ class Requests(Queries):
             RefusedByAdmission: no room. CannotExpress, RefusedByPolicy: see `create`. StaleVersion: it is not at
             `expected_version`. NotPossible: see `modified`.
         """
-        entry = self._changeable(which, caller, "modify", alone=True)
+        entry, caller = self._changeable(which, caller, "modify", now, alone=True)
         reservation = modified(entry.reservation, change, now)
         return self._admit(
             reservation,
@@ -134,7 +134,7 @@ class Requests(Queries):
         Raises:
             ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
         """
-        entry = self._changeable(which, caller, "progress")
+        entry, caller = self._changeable(which, caller, "progress", now)
         reported = self.ledger.report(
             entry.handle, remaining_bytes, now, actor=caller.actor, expected_version=expected_version
         )
@@ -162,7 +162,7 @@ class Requests(Queries):
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
-        entry = self._changeable(which, caller, "bind")
+        entry, caller = self._changeable(which, caller, "bind", now)
         if entry.reservation.claim is not None:
             raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
         change = entry.proposed
@@ -178,12 +178,14 @@ class Requests(Queries):
             names_others=roles.may_see_all(caller),
         )
 
-    def _changeable(self, which: str, caller: Caller, verb: str, *, alone: bool = False) -> Entry:
-        """The entry, where the caller may change it. `alone`: a member of a group is refused, because the others would not
-        change with it."""
+    def _changeable(
+        self, which: str, caller: Caller, verb: str, now: datetime, *, alone: bool = False
+    ) -> tuple[Entry, Caller]:
+        """The entry, where the caller may change it, and with whose rights: its own, or those of whoever delegated it.
+        `alone`: a member of a group is refused, because the others would not change with it."""
         entry = self.status(which, caller)
-        access.require_change(caller, entry, verb)
-        return self._alone(entry) if alone else entry
+        acts = access.acting(caller, entry, verb, self.site, now)
+        return (self._alone(entry) if alone else entry), acts
 
     @staticmethod
     def _alone(entry: Entry) -> Entry:

@@ -12,6 +12,7 @@ from slotcar.cli import (
     contexts,
     costing,
     database,
+    delegating,
     devices,
     domains,
     enquiring,
@@ -105,6 +106,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, costing, devices, adopting,
-    holding, hosts, policies, webhooks, domains, contexts, signing_in, database, admin,
+    holding, hosts, delegating, policies, webhooks, domains, contexts, signing_in, database, admin,
 ):  # fmt: skip
     module.register(app)

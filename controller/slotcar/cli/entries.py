@@ -123,7 +123,7 @@ def _path_lines(entry: Document, reservation: Reservation) -> list[str]:
 
 
 def _more_lines(entry: Document, reservation: Reservation) -> list[str]:
-    """Its group, what becomes of it where a router is not ready, its labels."""
+    """Its group, what becomes of it where a router is not ready, who else may do something with it, its labels."""
     from slotcar.base.vocabulary import IfUnready
 
     lines, together = [], reservation.together
@@ -132,6 +132,10 @@ def _more_lines(entry: Document, reservation: Reservation) -> list[str]:
         lines.append(f"group    {entry['group']} ({reservation.owner}/{together.group}), {failure}")
     if reservation.if_unready is not IfUnready.DELAY:
         lines.append(f"unready  {reservation.if_unready.value}")
+    lines += [
+        f"{'' if number else 'handed':<9}{one['to']}: {', '.join(one['may'])} until {one['until']}"
+        for number, one in enumerate(entry.get("delegations", ()))
+    ]
     if reservation.labels:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     return lines

@@ -32,7 +32,14 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
     data: documents.Caller
     if place is None:  # no ledger is opened for it
         who = caller()
-        data = {"name": who.name, "role": who.role.value, "owner": None, "expires_at": None, "proof": who.proof}
+        data = {
+            "name": who.name,
+            "role": who.role.value,
+            "owner": None,
+            "expires_at": None,
+            "proof": who.proof,
+            "delegations": [],
+        }
     else:
         with sender() as controller:
             data = controller.send(verbs.Whoami())
@@ -40,6 +47,10 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
     until = f", until {data['expires_at']}" if data["expires_at"] else ""
     where = f"at {place.api}" if place else "at this machine's ledger"
     words = f"{data['name']}: {data['role']}{owner} {where}{until}\nby {data['proof']}"
+    for one in data["delegations"]:
+        words += (
+            f"\nmay {', '.join(one['may'])} {one['owner']}/{one['name']} until {one['until']}, by {one['given_by']}"
+        )
     emit(data, form, lambda: stdout().print(words, markup=False))
 
 

@@ -86,8 +86,9 @@ def policy_why(which: Which, form: OutputFormat = Format.TABLE) -> None:
 def _print_why(data: Document) -> None:
     was = "permitted" if data["permitted"] else "refused"
     what = "a change of it" if data["is_change"] else "it"
+    on = f", on the delegation of {data['delegated_by']}," if data["delegated_by"] else ""
     by = f", by {', '.join(data['recorded'])}" if data["recorded"] else ""
-    headline = f"{data['owner']}/{data['name']}: {data['actor']} asked for {what}, which was {was}{by}"
+    headline = f"{data['owner']}/{data['name']}: {data['actor']}{on} asked for {what}, which was {was}{by}"
     stdout().print(f"{headline} (event {data['event']})", markup=False)
     for when in ("then", "now"):
         decision = data[when]

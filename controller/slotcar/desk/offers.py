@@ -5,20 +5,29 @@ from __future__ import annotations
 from datetime import datetime
 
 from slotcar.base.timebase import iso
+from slotcar.book.delegating import delegation_to
 from slotcar.desk.desk import Desk, answers
 from slotcar.policy.caller import Caller
+from slotcar.views.documents import delegated_documents
 from slotcar.views.offers import services_document
 from slotcar_client.wire import documents, verbs
 
 
 @answers(verbs.Whoami)
-def whoami(_verb: verbs.Whoami, _desk: Desk, caller: Caller, _now: datetime) -> documents.Caller:
+def whoami(_verb: verbs.Whoami, desk: Desk, caller: Caller, now: datetime) -> documents.Caller:
+    delegated = desk.broker.ledger.delegated(now, to=caller.name)
     return {
         "name": caller.name,
         "role": caller.role.value,
         "owner": caller.owner,
         "expires_at": iso(caller.expires_at) if caller.expires_at else None,
         "proof": caller.proof,
+        "delegations": [
+            one
+            for entry in delegated
+            if (delegation := delegation_to(caller.name, entry, now)) is not None
+            for one in delegated_documents(entry, [delegation])
+        ],
     }
 
 

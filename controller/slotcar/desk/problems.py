@@ -45,6 +45,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (ledger_errors.UnknownHandle, 404, "unknown-reservation", "There is no such reservation"),
     (ledger_errors.ForbiddenTransition, 409, "forbidden-transition", "The reservation's state does not allow it"),
     (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
+    (ledger_errors.DelegationRefused, 409, "delegation-refused", "It cannot be delegated or withdrawn so"),
     (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
     (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
     (NotAllowed, 403, "not-allowed", "Not allowed"),

@@ -23,7 +23,7 @@ from slotcar.views.documents import entry_document
 from slotcar_client.wire import documents, verbs
 
 
-def _document(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
+def shown_entry(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
     """As it is now, with what is on the devices of its slot."""
     (slotted,) = desk.broker.with_slots([entry], caller, desk.broker.clocks.now())
     return entry_document(slotted)
@@ -38,7 +38,7 @@ def create(verb: verbs.Create, desk: Desk, caller: Caller, now: datetime) -> doc
         idempotency_key=verb.idempotency_key,
         fingerprint=fingerprint_of({**body, "owner": owner}, verb.hold),
     )
-    return _document(
+    return shown_entry(
         desk.broker.create(from_mapping({"owner": owner, **body}, now), caller, now, options), desk, caller
     )
 
@@ -83,7 +83,7 @@ def list_(verb: verbs.List, desk: Desk, caller: Caller, now: datetime) -> docume
 
 @answers(verbs.Status)
 def status(verb: verbs.Status, desk: Desk, caller: Caller, _now: datetime) -> documents.Entry:
-    return _document(desk.broker.status(verb.handle, caller), desk, caller)
+    return shown_entry(desk.broker.status(verb.handle, caller), desk, caller)
 
 
 @answers(verbs.Modify)
@@ -98,45 +98,45 @@ def modify(verb: verbs.Modify, desk: Desk, caller: Caller, now: datetime) -> doc
         end=parsed("end", lambda text: parse_time(text, now), verb.end),
         duration=parsed("duration", parse_duration, verb.duration),
     )
-    return _document(desk.broker.modify(verb.handle, change, caller, now, verb.version), desk, caller)
+    return shown_entry(desk.broker.modify(verb.handle, change, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Bind)
 def bind(verb: verbs.Bind, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
     entry = desk.broker.bind(verb.handle, caller, now, verb.source_port, verb.destination_port, verb.version)
-    return _document(entry, desk, caller)
+    return shown_entry(entry, desk, caller)
 
 
 @answers(verbs.Progress)
 def progress(verb: verbs.Progress, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
     remaining_bytes = parsed_text("remaining", parse_remaining_bytes, verb.remaining)
-    return _document(desk.broker.report(verb.handle, remaining_bytes, caller, now), desk, caller)
+    return shown_entry(desk.broker.report(verb.handle, remaining_bytes, caller, now), desk, caller)
 
 
 @answers(verbs.Commit)
 def commit(verb: verbs.Commit, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return _document(desk.broker.commit(verb.handle, caller, now, verb.version), desk, caller)
+    return shown_entry(desk.broker.commit(verb.handle, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Extend)
 def extend(verb: verbs.Extend, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
     by = parsed_text("by", parse_duration, verb.by)
-    return _document(desk.broker.extend(verb.handle, by, caller, now, verb.version), desk, caller)
+    return shown_entry(desk.broker.extend(verb.handle, by, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Cancel)
 def cancel(verb: verbs.Cancel, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return _document(desk.broker.cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    return shown_entry(desk.broker.cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
 
 
 @answers(verbs.Approve)
 def approve(verb: verbs.Approve, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return _document(desk.broker.approve(verb.handle, verb.version, caller, now), desk, caller)
+    return shown_entry(desk.broker.approve(verb.handle, verb.version, caller, now), desk, caller)
 
 
 @answers(verbs.Reject)
 def reject(verb: verbs.Reject, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return _document(desk.broker.reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    return shown_entry(desk.broker.reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
 
 
 @answers(verbs.Addable)

@@ -24,6 +24,7 @@ def why_document(
         "owner": owner,
         "name": name,
         "actor": request.actor,
+        "delegated_by": str((request.kept or {}).get("as", "")),
         "event": request.event.sequence,
         "is_change": request.is_change,
         "permitted": request.permitted,

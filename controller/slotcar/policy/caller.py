@@ -41,6 +41,7 @@ class Caller:
 
     Attributes:
         proof: by what it is known, in words: a token's name, a subject and its issuer, a certificate, an account.
+        delegate: who acts, where these are the rights of whoever delegated one; see `slotcar.policy.delegating`.
     """
 
     name: str
@@ -50,11 +51,12 @@ class Caller:
     member_of: Memberships = field(default_factory=Memberships)
     proof: str = ""
     policies: Policies = field(default_factory=shipped_policies, compare=False, repr=False)
+    delegate: Actor | None = None
 
     @property
     def actor(self) -> Actor:
         """Who does something, as the audit log is told."""
-        return Actor(self.name, self.proof)
+        return self.delegate or Actor(self.name, self.proof)
 
 
 def neighbour(domain: str, policies: Policies) -> Caller:

@@ -15,6 +15,7 @@ from slotcar.policy.reading import PolicyRule
 from slotcar.policy.verdict import NearPermit
 
 _ALL: Mapping[str, Any] = {"op": "All"}
+_HAS_DELEGATION: Mapping[str, Any] = {"has": {"left": {"Var": "context"}, "attr": "delegation"}}
 #: Nobody becomes somebody else: a permit for others is farther away than one whose condition fails.
 WEIGHTS = {"principal": 2}
 
@@ -34,7 +35,10 @@ class ConditionProbe:
 
     @property
     def is_of_another_kind(self) -> bool:
-        """Whether only a principal of another type meets it, where this one does not."""
+        """Whether only a principal of another type meets it, where this one does not, or only one to whom something was
+        delegated."""
+        if [one["body"] for one in self.form["conditions"]] == [_HAS_DELEGATION]:
+            return True
         scope = self.form["principal"]
         return self.part == "principal" and bool(scope["op"] == "is") and "in" not in scope
 

@@ -25,6 +25,8 @@ def kept_of(caller: Caller, owner: str, together: str = "") -> Mapping[str, Any]
             kept["owner"] = caller.owner
     if caller.member_of.groups:
         kept["groups"] = sorted(caller.member_of.groups)
+    if caller.delegate is not None:
+        kept["as"] = caller.name
     if together:
         kept["together"] = together
     return kept or None
@@ -36,6 +38,7 @@ def recalled(actor: str, owner: str, kept: Mapping[str, Any] | None, site: Site)
     details = kept or {}
     if "neighbour" in details:
         return neighbour(str(details["neighbour"]), site.policies)
+    actor = str(details.get("as", actor))  # who acts on a delegation asks with the rights of whoever gave it
     caller = site.caller(
         actor, Role(details.get("role", Role.REQUESTER)), details.get("owner", actor if "role" in details else owner)
     )

@@ -16,6 +16,7 @@ from slotcar.book.appending import AppendEvent, AppendEvents, AppendIfLast
 from slotcar.book.applying import ApplyPlan, Basis
 from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.groups import OnGroup
+from slotcar.book.handing import Give, Withdraw
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Rebind
@@ -23,6 +24,7 @@ from slotcar.book.replanning import Replan
 from slotcar.book.reporting import Report
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
+from slotcar.policy.delegating import Delegation
 from slotcar.reservation.model import Reservation
 from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema
 from slotcar.store.connections import ConnectionStore
@@ -272,6 +274,33 @@ class Ledger:
                 names_others=names_others,
             )
         )
+
+    def delegate(
+        self, handle: str, delegation: Delegation, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        """Rights on it that somebody else has from now on.
+
+        Raises:
+            UnknownHandle, StaleVersion, DelegationRefused.
+        """
+        return self._writer.submit(Give(now, handle, actor, expected_version, delegation=delegation))
+
+    def withdraw(
+        self, handle: str, to: str, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        """What was handed to somebody, taken back.
+
+        Raises:
+            UnknownHandle, StaleVersion, DelegationRefused.
+        """
+        return self._writer.submit(Withdraw(now, handle, actor, expected_version, to=to))
+
+    def delegated(
+        self, now: datetime, owner: str | None = None, to: str | None = None, after: int = 0, limit: int = 100
+    ) -> tuple[Entry, ...]:
+        """Live entries with delegations, by number; see `queries.delegated`."""
+        with database.reading(self._engine) as connection:
+            return queries.delegated(connection, now, owner, to, after, limit)
 
     def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
         """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""

@@ -97,6 +97,18 @@ def by_handles(connection: Connection, handles: Collection[str]) -> dict[str, En
     return {row.handle: rows.entry_from_row(row) for row in connection.execute(wanted)}
 
 
+def delegated(
+    connection: Connection, now: datetime, owner: str | None, to: str | None, after: int, limit: int
+) -> tuple[Entry, ...]:
+    """Live entries with delegations, by number: of this owner, and those with one to that caller; all where neither is
+    named."""
+    where = [_entry.delegations.is_not(None), _entry.state.in_(_LIVE), _entry.end_us > to_us(now)]
+    if owner is not None or to is not None:
+        where.append(or_(_entry.owner == owner, _entry.delegations.contains([{"to": to}])))
+    statement = rows.SELECT_ENTRY.where(*where, _entry.number > after).order_by(_entry.number).limit(limit)
+    return tuple(map(rows.entry_from_row, connection.execute(statement)))
+
+
 def by_name(connection: Connection, owner: str, name: str) -> Entry | None:
     """The live entry of that name, else the latest."""
     named = rows.SELECT_ENTRY.where(_entry.owner == owner, _entry.name == name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -18,6 +18,7 @@ from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry, EntryChange, Event, ProgressReport, Proposal, State
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
+from slotcar.policy.delegating import Delegation
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.store import schema
 
@@ -112,6 +113,37 @@ def entry_from_row(row: Row[Any]) -> Entry:
         progress=progress_from_row(row.progress) if row.progress else None,
         change=change_from_row(row.change) if row.change else None,
         group=row.group_handle,
+        delegations=delegations_from_row(row.delegations) if row.delegations else (),
+    )
+
+
+def delegations_json(delegations: Sequence[Delegation]) -> str:
+    return as_json(
+        [
+            {
+                "to": one.to,
+                "may": list(one.may),
+                "until": one.until.isoformat(),
+                "given_by": one.given_by,
+                "given_at": one.given_at.isoformat(),
+                "groups": list(one.groups),
+            }
+            for one in delegations
+        ]
+    )
+
+
+def delegations_from_row(listed: Sequence[Mapping[str, Any]]) -> tuple[Delegation, ...]:
+    return tuple(
+        Delegation(
+            one["to"],
+            tuple(one["may"]),
+            datetime.fromisoformat(one["until"]),
+            one["given_by"],
+            datetime.fromisoformat(one["given_at"]),
+            tuple(one["groups"]),
+        )
+        for one in listed
     )
 
 

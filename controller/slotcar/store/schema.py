@@ -63,6 +63,7 @@ entry = Table(
     Column("payload_bytes", Integer),
     Column("change", JSONB),
     Column("group_handle", Text),
+    Column("delegations", JSONB),
 )
 
 flow = Table(

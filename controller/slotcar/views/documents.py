@@ -14,6 +14,7 @@ from slotcar.book.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
 from slotcar.book.slot_now import SlotNow, whole
 from slotcar.network.path.model import Path
 from slotcar.platforms.model import Configuration
+from slotcar.policy.delegating import Delegation
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire import documents
 
@@ -90,18 +91,39 @@ def entry_document(entry: Entry) -> documents.Entry:
         "hold_until": iso(entry.hold_until) if entry.hold_until else None,
         "proposed": proposal_document(entry.proposed) if entry.proposed else None,
         "progress": progress_document(entry.progress) if entry.progress else None,
-        **_of_group(entry),
+        **_perhaps(entry),
         "slot": slot_document(entry.slot) if entry.slot else None,
         "notes": list(entry.notes),
     }
 
 
-class _OfGroup(TypedDict, total=False):
+class _Perhaps(TypedDict, total=False):
     group: str
+    delegations: list[documents.Delegation]
 
 
-def _of_group(entry: Entry) -> _OfGroup:
-    return {"group": entry.group} if entry.group else {}
+def _perhaps(entry: Entry) -> _Perhaps:
+    """What few have."""
+    some: _Perhaps = {"group": entry.group} if entry.group else {}
+    if entry.delegations:
+        some["delegations"] = [delegation_document(one) for one in entry.delegations]
+    return some
+
+
+def delegation_document(delegation: Delegation) -> documents.Delegation:
+    return {
+        "to": delegation.to,
+        "may": list(delegation.may),
+        "until": iso(delegation.until),
+        "given_by": delegation.given_by,
+        "given_at": iso(delegation.given_at),
+    }
+
+
+def delegated_documents(entry: Entry, delegations: Sequence[Delegation]) -> list[documents.Delegated]:
+    """These of the entry's delegations, each with the reservation."""
+    owner, name = entry.reservation.key
+    return [{**delegation_document(one), "handle": entry.handle, "owner": owner, "name": name} for one in delegations]
 
 
 def slot_document(slot: SlotNow) -> documents.SlotNow:

@@ -128,6 +128,8 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
     }
     last = {
         "extend": {"by": "PT1M"},
+        "delegate": {"to": "somebody", "may": ["see"], "until": "now + 5 min"},
+        "withdraw": {"to": "nobody"},
         "progress": {"remaining": "1 GB"},
         "bind": {"source_port": 9},
         "cancel": {"reason": ""},

@@ -130,6 +130,15 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
     assert operations - calls == set()
 
 
+def _hand_on_and_withdraw(slotcar: Slotcar, handle: str) -> None:
+    handed = slotcar.delegate(handle, "bob", ["bind"], START)
+    assert [(one["to"], one["may"]) for one in handed["delegations"]] == [("bob", ["bind"])]
+    assert [(one["handle"], one["to"]) for one in slotcar.delegations()] == [(handle, "bob")]
+    assert "delegations" not in slotcar.withdraw(handle, "bob")
+    with pytest.raises(Conflict, match="delegated to bob"):
+        slotcar.withdraw(handle, "bob")
+
+
 def _ask_for_groups(slotcar: Slotcar) -> None:
     def group(name: str, port: int, rate: str) -> dict[str, Any]:
         flow = {key: one for key, one in body(rate=rate).items() if key not in ("name", "owner", "start", "duration")}
@@ -158,6 +167,7 @@ def _ask_for_groups(slotcar: Slotcar) -> None:
 
 
 def _ask_for_overviews(slotcar: Slotcar) -> None:
+    _hand_on_and_withdraw(slotcar, slotcar.reservation("hep/cms")["handle"])
     assert slotcar.resources(["sls:anl-esnet-ip-premium"], since=START, points=10)[0]["reserved_bps"] > 0
     assert {one["unit"] for one in slotcar.resources()} == {"bps"}
     assert {one["name"] for one in slotcar.network()["domains"]} == {"anl", "esnet", "lbnl"}

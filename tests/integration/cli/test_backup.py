@@ -285,7 +285,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses connections by NSI; sessions of people whom an issuer named;"
+        "This loses delegations; connections by NSI; sessions of people whom an issuer named;"
         " connections over several domains; what transfers took, and what probes measured;"
         " what devices counted of reservations and links; which reservations are one group;"
         " sessions of browsers; ",
@@ -294,7 +294,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses connections by NSI; sessions",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; connections by NSI; ",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0

@@ -61,7 +61,7 @@ def test_the_table_of_pages_is_true(site: Site) -> None:
                 continue  # tests/integration/web/test_sessions.py
             token = site.tokens["operator" if who == "nobody" else who]
             form = {"version": "999", "decision": "approve", "zone": "UTC", "token": token, "by": "5 min"}
-            form |= {"device": "anl-7507-1", "to": "baseline"}
+            form |= {"device": "anl-7507-1", "to": "baseline", "until": "now + 5 min"}
             given = {"data": form} if method == "POST" else {}
             answer = clients[who].request(method, filled(path, mine), **given)
             answered = (method, path, who, answer.status_code, answer.text[:200])

@@ -57,8 +57,9 @@ def test_every_detail_of_a_reservations_event_is_an_owners_or_another_owners() -
 def test_an_owner_is_shown_these_details_and_no_others() -> None:
     """A mark in a class shows a detail of every event of that name, also of those that were recorded before it."""
     shown = (
-        "actor at before counted_s devices forward_bps hold_until message missing_bytes name needed_bps owner part policies"
-        " reason remaining_bytes reservation reserved_bits reverse_bps used_bytes version"
+        "actor at before counted_s delegated_by delegated_until devices forward_bps hold_until may message"
+        " missing_bytes name needed_bps owner part policies reason remaining_bytes reservation reserved_bits"
+        " reverse_bps to used_bytes version"
     )
     assert sorted(owners_details()) == shown.split()
 

@@ -20,6 +20,7 @@ from slotcar_client.wire.verbs.connections import (
     ShowTicket,
 )
 from slotcar_client.wire.verbs.costs import Closest, Costs, EstimateAccuracy, Gather, RecordProbe, RecordTransfer
+from slotcar_client.wire.verbs.delegations import Delegate, Delegations, Withdraw
 from slotcar_client.wire.verbs.devices import Difference, Hold, Holds, Release
 from slotcar_client.wire.verbs.groups import (
     Group,
@@ -95,6 +96,8 @@ __all__ = [
     "Costs",
     "CountedUsage",
     "Create",
+    "Delegate",
+    "Delegations",
     "DeviceStates",
     "Difference",
     "Domains",
@@ -147,6 +150,7 @@ __all__ = [
     "WebhookRemove",
     "WebhookTest",
     "Whoami",
+    "Withdraw",
 ]
 #: By the operation's name, all of the families above.
 VERBS: dict[str, type[Verb[Any]]] = {verb.operation: verb for verb in Verb.__subclasses__()}

@@ -6,6 +6,7 @@ from zoneinfo import available_timezones
 
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
+from slotcar.book.delegating import delegation_to
 from slotcar.policy.asking import owner_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.reading import rights
@@ -19,7 +20,13 @@ from slotcar_client.wire.verbs import VERBS
 def show(visit: Visit) -> Answer:
     sessions = visit.sessions.store.of_token(visit.caller.name) if visit.session else ()
     limits = visit.broker.limits(None, visit.caller, visit.now)
+    delegated = [
+        (entry.handle, "/".join(entry.reservation.key), one)
+        for entry in visit.broker.ledger.delegated(visit.now, to=visit.caller.name)
+        if (one := delegation_to(visit.caller.name, entry, visit.now)) is not None
+    ]
     model = {
+        "delegated": delegated,
         "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
         "rights": rights_of(visit.caller), "sequence": visit.broker.ledger.last_event(),
     }  # fmt: skip

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from slotcar.auth.access import acting
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_duration
+from slotcar.book.delegating import delegation_to
 from slotcar.book.model import Entry, State
+from slotcar.broker.delegations import Delegations
 from slotcar.desk.reading import label_of
+from slotcar.policy.delegating import DELEGABLE, SEE
+from slotcar.policy.verdict import NotAllowed
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.reservations.model import (
     SLOTS_LISTED,
@@ -149,6 +155,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         "devices": [(one, SLOTS[one.state]) for one in entry.slot.devices] if entry.slot else [],
         "history": history,
         "actions": _actions(visit, entry),
+        "delegable": _delegable(visit, entry),
         "proposed": amount_words(entry.proposed.reservation) if entry.proposed else "",
         "overview": visit.may_overview,
     }
@@ -158,8 +165,40 @@ def _actions(visit: Visit, entry: Entry) -> dict[str, str]:
     """What may be asked for in this state, each with the reason why this caller may not; empty where it may."""
     held = entry.state is State.HELD and over_since(entry, visit.now) is None
     offered = {"commit": held, "extend": held, "cancel": can_be_cancelled(entry, visit.now)}
-    owner = entry.reservation.owner
-    return {verb: why_not_change(visit.caller, verb, owner) for verb, possible in offered.items() if possible}
+    return {verb: _why_not(visit, entry, verb) for verb, possible in offered.items() if possible}
+
+
+def _why_not(visit: Visit, entry: Entry, verb: str) -> str:
+    """Why the caller may not do the verb, by itself or by what was handed to it; empty where it may."""
+    if delegation_to(visit.caller.name, entry, visit.now) is None:
+        return why_not_change(visit.caller, verb, entry.reservation.owner)
+    try:
+        acting(visit.caller, entry, verb, visit.broker.site, visit.now)
+    except NotAllowed as error:
+        words = str(error)
+        return f"{words[:1].upper()}{words[1:]}."
+    return ""
+
+
+def _delegable(visit: Visit, entry: Entry) -> Sequence[str]:
+    """The rights that the caller may hand on; none where it may not, or the reservation is over."""
+    if not can_be_cancelled(entry, visit.now) or _why_not(visit, entry, "delegate"):
+        return ()
+    return [verb for verb in DELEGABLE if verb != SEE]
+
+
+def delegate(visit: Visit) -> Answer:
+    handle = str(visit.path["handle"])
+    until = visit.time("until", visit.form_value("until"))
+    rights = [*visit.form.get("may", ())] or [SEE]
+    Delegations(visit.broker).give(handle, visit.form_value("to"), rights, until, visit.caller, visit.now)
+    return Moved(f"/reservations/{handle}")
+
+
+def withdraw(visit: Visit) -> Answer:
+    handle = str(visit.path["handle"])
+    Delegations(visit.broker).withdraw(handle, visit.form_value("to"), visit.caller, visit.now)
+    return Moved(f"/reservations/{handle}")
 
 
 def commit(visit: Visit) -> Answer:
@@ -204,4 +243,6 @@ PAGES = (
     WebPage("/reservations/{handle}/commit", commit, "POST"),
     WebPage("/reservations/{handle}/cancel", cancel, "POST"),
     WebPage("/reservations/{handle}/extend", extend, "POST"),
+    WebPage("/reservations/{handle}/delegate", delegate, "POST"),
+    WebPage("/reservations/{handle}/withdraw", withdraw, "POST"),
 )
