@@ -12,8 +12,8 @@ import pytest
 
 from slotcar_lab import control, requirements
 from slotcar_lab.errors import LabError
-from tests.integration.conftest import server_url
-from tests.integration.web.conftest import Site, database_url, ledger, migrated, network, open_site, site
+from tests.integration.conftest import database_url, ledger, migrated, server_url
+from tests.integration.web.conftest import Site, network, open_site, site
 
 __all__ = ["database_url", "ledger", "migrated", "network", "open_site", "server_url", "site"]
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"

@@ -18,8 +18,7 @@ from slotcar.store import Ledger
 from slotcar.store.measurements import TransferSample
 from slotcar_lab.control import Lab
 from slotcar_lab.traffic import start_tcp, start_udp
-from tests.integration.api.conftest import database_url, ledger, migrated
-from tests.integration.conftest import server_url
+from tests.integration.conftest import database_url, ledger, migrated, server_url
 from tests.support.networks import line_network
 from tests.support.patience import PATIENCE_S
 

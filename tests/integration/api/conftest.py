@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy.engine import make_url
 
 from slotcar.api.app import create_app
 from slotcar.api.connections import connection_options
@@ -33,6 +29,7 @@ from slotcar.policy.site import site_of
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger, open_ledger
 from slotcar.watching.model import WatchStatus
+from tests.integration.conftest import copied
 from tests.support import prefork
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
@@ -40,7 +37,6 @@ from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 GARNET = ROOT / "inventories" / "garnet"
-_numbers = itertools.count(1)
 START = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
 Body = dict[str, Any]
 #: Starts the API with settings of the test's choice and gives a client of it.
@@ -53,39 +49,6 @@ prefork.fork_plan_processes()
 @pytest.fixture(scope="session")
 def network() -> Network:
     return load_network(GARNET, None)
-
-
-@pytest.fixture(scope="session")
-def migrated(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The name of a database with the ledger's tables, to be copied: quicker than migrating one for each test."""
-    name = f"template_{next(_numbers)}"  # the page's tests have one of their own on the same server
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    url = make_url(server_url).set(database=name).render_as_string(hide_password=False)
-    open_ledger(url, tmp_path_factory.mktemp("template"), migrate=True).close()
-    return name
-
-
-@contextmanager
-def copied(server_url: str, migrated: str) -> Iterator[str]:
-    name = f"api_{next(_numbers)}"
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
-    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture
-def database_url(server_url: str, migrated: str) -> Iterator[str]:
-    with copied(server_url, migrated) as url:
-        yield url
-
-
-@pytest.fixture
-def ledger(database_url: str, tmp_path: Path) -> Iterator[Ledger]:
-    with open_ledger(database_url, tmp_path) as opened:
-        yield opened
 
 
 class Running:

@@ -21,7 +21,8 @@ from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import open_ledger
-from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
+from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, created, problem
+from tests.integration.conftest import copied
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
 

@@ -18,8 +18,9 @@ from slotcar.broker import Broker
 from slotcar.network.model import Device, Network
 from slotcar.planning.source import members_of_groups
 from slotcar.store import Ledger, open_ledger
-from tests.integration.api.conftest import GARNET, START, Body, Running, copied, problem
+from tests.integration.api.conftest import GARNET, START, Body, Running, problem
 from tests.integration.api.rights.conftest import World
+from tests.integration.conftest import copied
 
 HOST, OPEN = "lbnl-premium", "lbnl-competing"
 

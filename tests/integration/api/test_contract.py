@@ -27,7 +27,8 @@ from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
 from slotcar.store import open_ledger
-from tests.integration.api.conftest import GARNET, Running, copied
+from tests.integration.api.conftest import GARNET, Running
+from tests.integration.conftest import copied
 from tests.support.examples import examples
 from tests.support.patience import PATIENCE_S
 

@@ -22,9 +22,10 @@ from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
 from slotcar.store import open_ledger
-from tests.integration.api.conftest import GARNET, Running, copied
+from tests.integration.api.conftest import GARNET, Running
 from tests.integration.api.test_access import ROWS
 from tests.integration.api.test_contract import CHECKS, NO_HTTP, schema
+from tests.integration.conftest import copied
 from tests.support.authority import Authority
 from tests.support.examples import examples
 from tests.support.issuers import entry_of, inventory_with, issuing

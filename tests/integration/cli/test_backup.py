@@ -244,10 +244,10 @@ def test_beside_a_controller_nothing_is_restored_and_nothing_taken_back(
 
 
 def test_a_command_that_has_just_ended_is_in_nobodys_way(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connection is closed, and the server lists it until its process has ended."""
-    engine, other = engine_for(database_url, tmp_path), psycopg.connect(database_url)
+    engine, other = engine_for(empty_database_url, tmp_path), psycopg.connect(empty_database_url)
     closing = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _pause_s: other.close())
     monkeypatch.setattr(exclusive, "time", closing)
     monkeypatch.setattr(exclusive, "LEAVING_S", PATIENCE_S)
@@ -304,11 +304,11 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
 
 
 def test_what_is_no_ledger_is_neither_backed_up_nor_taken_back(
-    offline: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    offline: Cli, empty_database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     backup = tmp_path / "backup"
     says(offline("db", "backup", backup), 1, "there is no ledger in", "SLOTCAR_STATE_DIR or SLOTCAR_DATABASE_URL")
-    monkeypatch.setenv("SLOTCAR_DATABASE_URL", database_url)
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", empty_database_url)
     says(offline("db", "backup", backup), 1, "there is nothing to back up: the database has no ledger")
     says(offline("db", "downgrade", "0016", "--yes"), 1, "the database has no ledger yet")
     monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/x")

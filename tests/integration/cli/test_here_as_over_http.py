@@ -29,7 +29,8 @@ from slotcar.cli.app import app
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.store import open_ledger
-from tests.integration.api.conftest import GARNET, Running, copied
+from tests.integration.api.conftest import GARNET, Running
+from tests.integration.conftest import copied
 from tests.support.clocks import stopped_at
 from tests.support.command_line import Cli, Done
 

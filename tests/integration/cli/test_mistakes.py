@@ -143,9 +143,9 @@ def test_a_mistake_in_a_setting(
 
 
 def test_a_database_without_tables_says_what_makes_them(
-    offline: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch
+    offline: Cli, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SLOTCAR_DATABASE_URL", database_url)
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", empty_database_url)
     says(offline("status"), 1, "slotcar db upgrade")
 
 

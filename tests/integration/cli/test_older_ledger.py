@@ -50,17 +50,17 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def older(offline: Cli, state: Path, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def older(offline: Cli, state: Path, empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command line over both, after the upgrade that a server's operator says."""
     for name, contents in STATE["reservations"].items():
         (tmp_path / f"{name}.json").write_text(json.dumps(contents))
     for name, value in {
-        "SLOTCAR_DATABASE_URL": database_url,
+        "SLOTCAR_DATABASE_URL": empty_database_url,
         "SLOTCAR_INVENTORY": str(GARNET),
         "SLOTCAR_APPROVAL_RATE": "10 Mbit/s",
     }.items():
         monkeypatch.setenv(name, value)
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
         connection.execute((SAMPLE / "ledger.sql").read_bytes())
     assert offline("db", "upgrade").code == 0
     return offline

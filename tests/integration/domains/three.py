@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import psycopg
-from sqlalchemy.engine import make_url
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.settings import Settings
@@ -26,11 +22,11 @@ from slotcar.domains.neighbours import Neighbour
 from slotcar.network.elsewhere import neighbours_of
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.store import Ledger, open_ledger
+from tests.integration.conftest import copied
 from tests.unit.domains.networks import lab_of
 
 NAMES = ("anl", "esnet", "lbnl")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
-_numbers = itertools.count(1)
 
 
 class Unreachable(SlotcarError):
@@ -143,7 +139,7 @@ class _Wire:
 def three(server_url: str, template: str, folder: Path) -> Iterator[World]:
     """`template`: a database with the ledger's tables, to be copied."""
     with ExitStack() as stack:
-        databases = {name: stack.enter_context(_database(server_url, template)) for name in NAMES}
+        databases = {name: stack.enter_context(copied(server_url, template)) for name in NAMES}
         world = World(databases, folder)
         for name in NAMES:
             make_key(name, folder / name / "key.pem", folder / name / "certificate.pem", SYSTEM.now())
@@ -154,29 +150,9 @@ def three(server_url: str, template: str, folder: Path) -> Iterator[World]:
             ledger.close()
 
 
-@contextmanager
-def _database(server_url: str, template: str) -> Iterator[str]:
-    name = f"domain_{next(_numbers)}"
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 def premium(rate_bps: int = 10_000_000, name: str = "tonight", destination: str = "lbnl-premium") -> Reservation:
     return Reservation.constant(
         name=name, owner="hep", source=Endpoint(host="anl-premium"), destination=Endpoint(host=destination),
         protocol=Protocol.UDP, service=Service.IP_PREMIUM, direction=Direction.BOTH,
         windows=[Window(NOW + timedelta(hours=1), NOW + timedelta(hours=2))], rate_bps=rate_bps,
     )  # fmt: skip
-
-
-def make_template(server_url: str, folder: Path) -> str:
-    """The name of a database with the ledger's tables."""
-    name = f"domain_template_{next(_numbers)}"
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    url = make_url(server_url).set(database=name).render_as_string(hide_password=False)
-    open_ledger(url, folder, migrate=True).close()
-    return name

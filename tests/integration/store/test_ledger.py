@@ -352,10 +352,10 @@ def test_tables_are_rebuilt_from_the_log_whatever_was_modified_and_cancelled(
     assert [level for _, level in steps] == [30, 35, 30, 0]
 
 
-def test_the_schema_is_made_once_and_recognised(database_url: str, tmp_path: Path) -> None:
+def test_the_schema_is_made_once_and_recognised(empty_database_url: str, tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="run slotcar db upgrade"):
-        open_ledger(database_url, tmp_path)
-    with open_ledger(database_url, tmp_path, migrate=False) as ledger:
+        open_ledger(empty_database_url, tmp_path)
+    with open_ledger(empty_database_url, tmp_path, migrate=False) as ledger:
         assert ledger.schema_state() is SchemaState.EMPTY
         before, head = ledger.upgrade()
         assert before == ""

@@ -20,11 +20,11 @@ from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
 from slotcar.web.app import create_app
-from tests.integration.api.conftest import GARNET, Running, body, database_url, ledger, migrated, network
+from tests.integration.api.conftest import GARNET, Running, body, network
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
 
-__all__ = ["database_url", "ledger", "migrated", "network"]
+__all__ = ["network"]
 OPERATOR = Caller("ops", Role.OPERATOR)
 #: Labels that would be markup, leave an attribute, and be a formula.
 HOSTILE = {"note": "<script>alert(1)</script>", "quote": '" onmouseover="alert(2)', "formula": "=1+1"}

@@ -19,9 +19,9 @@ from tests.integration.api.conftest import (
     Body,
     Running,
     at,
-    copied,
     live,
 )
+from tests.integration.conftest import copied
 from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
 
