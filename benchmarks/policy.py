@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from cedarpy import is_authorized
 
 from benchmarks.admission.durable import AMPLE_BPS, admission_of, admit
 from benchmarks.admission.filling import fill_ledger
+from benchmarks.admission.workload import NOW as NOW_OF_WORK
 from benchmarks.admission.workload import RESOURCES, workload
 from benchmarks.common import Figure, Pace, Say, count, pace, postgres
-from slotcar.base.timebase import Window
+from slotcar.base.timebase import Window, to_us
 from slotcar.book import operations
 from slotcar.book.model import AdmissionRequest, Terms
 from slotcar.book.permitting import check_permitted
@@ -104,6 +106,8 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 def _in_admissions(times: int, say: Say) -> Iterator[Figure]:
     """What policies take of durable admissions, one after another, under the ledger's lock, with exact totals."""
     work = workload(LIVE, times)
+    always = np.full(LIVE, to_us(NOW_OF_WORK)), np.full(LIVE, to_us(NOW_OF_WORK + timedelta(days=60)))
+    live = replace(work.live, starts=always[0], ends=always[1])  # all are in the window of each request
     requests = [admission_of(request, number) for number, request in enumerate(work.requests)]
     for size in SIZES[:2]:
         say(f"{times} admissions with {size} policies")
@@ -112,10 +116,10 @@ def _in_admissions(times: int, say: Say) -> Iterator[Figure]:
         caller = site.caller("bench", Role.REQUESTER, "bench")
         terms = Terms(dict.fromkeys(RESOURCES, AMPLE_BPS), {}, Policy(reserving=ReservingRules(site)))
         with postgres() as url, open_ledger(url, Path("unused: the URL names a server"), migrate=True) as ledger:
-            fill_ledger(url, work.live, requests[0])
+            fill_ledger(url, live, requests[0])
             ledger.set_terms(terms)
             admitted, decided = _timed_admissions(ledger, [replace(one, caller=caller) for one in requests])
-        what = f"a decision inside admission, {size} policies, {count(LIVE)} live"
+        what = f"a decision inside admission, {size} policies, {count(LIVE)} live in the window"
         yield Figure(f"{what}, p50", decided.p50_us, "us", lower_is_better=True)
         yield Figure(f"{what}, p99", decided.p99_us, "us", lower_is_better=True)
         share = 100 * admitted.per_second / decided.per_second

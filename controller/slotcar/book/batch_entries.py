@@ -11,7 +11,6 @@ from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates
 from slotcar.book.shelf import Shelf
 
 
@@ -98,18 +97,6 @@ class BatchEntries:
         )
         return tuple(sorted(others, key=lambda one: one.number))
 
-    def rates_beside(self, entry: Entry, owners: Collection[str], domain: str | None) -> tuple[LiveRates, ...]:
-        """As `open_with`, what those of these owners have, and those that the neighbour asked for."""
-        first, last = entry.reservation.start, max(entry.reservation.end, entry.latest.end)
-        known_handles = {*self._by_handle, entry.handle}
-        stored = self._shelf.rates_between(owners, domain, first, last, without=known_handles)
-        known = (
-            one.live_rates
-            for one in self._by_handle.values()
-            if one.handle != entry.handle and may_be_open(one, first, last)
-        )
-        return (*stored, *known)
-
     def numbered(self, numbers: Collection[int]) -> tuple[Entry, ...]:
         """The entries of these numbers, in their order."""
         wanted = sorted(numbers)
@@ -167,13 +154,6 @@ class BatchEntries:
         own = [self._by_handle[one] for one in self._of_owner.get(owner, ()) if one in self._by_handle]
         stored = self._shelf.usage(owner, now, without=[one.handle for one in own])
         live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
-        return sum(live, stored)
-
-    def usage_asked_by(self, domain: str, now: datetime) -> Usage:
-        """As `usage`, of the segments that a neighbour asked for."""
-        known = [one for one in self._by_handle.values() if one.asked_by == domain]
-        stored = self._shelf.usage_asked_by(domain, now, without=[one.handle for one in known])
-        live = (one.usage for one in known if one.state in OCCUPYING and one.reservation.end > now)
         return sum(live, stored)
 
     def newest(self, entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -14,8 +14,9 @@ from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates
+from slotcar.book.running_totals import RunningTotals
 from slotcar.book.transaction import Transaction
+from slotcar.policy.site import Site
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class MemoryShelf:
         self.known_transfers: dict[str, Any] = {}
         self._entries = {entry.handle: entry for entry in entries}
         self._tables = tables
+        self._totals: RunningTotals | None = None
         self._remembered: dict[Key, Remembered] = {}
         self._events: list[tuple[int, str, str | None]] = []
 
@@ -86,6 +88,8 @@ class MemoryShelf:
         for entry in (*transaction.entries.changed, *transaction.entries.new):
             self._entries[entry.handle] = entry
             self._indexed.add(entry)
+            if self._totals is not None:
+                self._totals.put(entry.number, entry.counted)
         notes = transaction.notes
         for number, (_, kind, _, device, _) in enumerate(notes.events, self.head.event + 1):
             self._events.append((number, kind, device))
@@ -142,13 +146,11 @@ class MemoryShelf:
     def open_between(self, first: datetime, last: datetime) -> Iterator[Entry]:
         return (one for one in self._entries.values() if may_be_open(one, first, last))
 
-    def rates_between(
-        self, owners: Collection[str], domain: str | None, first: datetime, last: datetime, *, without: Collection[str]
-    ) -> Iterator[LiveRates]:
-        for one in self.open_between(first, last):
-            is_theirs = one.reservation.owner in owners or (domain is not None and one.asked_by == domain)
-            if is_theirs and one.handle not in without:
-                yield one.live_rates
+    def totals(self, _sequence: int, site: Site, now: datetime) -> RunningTotals:
+        if self._totals is None or self._totals.site is not site:
+            counted = ((one.number, one.counted) for one in self._entries.values())
+            self._totals = RunningTotals(site, ((number, one) for number, one in counted if one), now)
+        return self._totals
 
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         others = (one for handle, one in self._entries.items() if handle not in without)
@@ -157,10 +159,6 @@ class MemoryShelf:
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         own = self._live(self._indexed.of_owner.get(owner, set()).difference(without))
         return sum((one.usage for one in own if one.reservation.end > now), Usage())
-
-    def usage_asked_by(self, domain: str, now: datetime, *, without: Collection[str]) -> Usage:
-        theirs = (one for one in self._live(self._entries.keys() - without) if one.asked_by == domain)
-        return sum((one.usage for one in theirs if one.reservation.end > now), Usage())
 
     def transfers(self, now: datetime) -> Iterator[Entry]:
         for one in self._live(self._entries):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import DELAY_BOUNDS, ResourceId
+from slotcar.base.timebase import to_us
 from slotcar.book.rules.amounts import Amount, amount_of, amount_of_change, counted_slots
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Usage, greater, usage_of
-from slotcar.book.rules.reserving import LiveRates
+from slotcar.book.rules.reserving import LiveAmount, steps_of
 from slotcar.book.slot_now import SlotNow
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.network.path.model import Path, crossed
@@ -162,10 +163,14 @@ class Entry:
         return covering(own, _taken(self.proposed.reservation, self.proposed.demands))
 
     @property
-    def live_rates(self) -> LiveRates:
-        """For totals."""
+    def counted(self) -> LiveAmount | None:
+        """What it counts with in totals; None once it is over."""
+        if self.state not in OCCUPYING:
+            return None
         forms = (self.reservation, self.proposed.reservation) if self.proposed else (self.reservation,)
-        return LiveRates(self.reservation.owner, self.asked_by, tuple(counted_slots(form) for form in forms))
+        steps = steps_of([counted_slots(form) for form in forms]) if self.demands else ()
+        owner, end_us = self.reservation.owner, to_us(self.reservation.end)
+        return LiveAmount(owner, self.asked_by, end_us, self.usage.volume_bits, steps)
 
     @property
     def asked_by(self) -> str | None:

@@ -3,17 +3,16 @@ past them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from slotcar.base.timebase import Window
 from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.rights import with_proposed_change
-from slotcar.book.rules.amounts import counted_slots
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates, peak_bps
+from slotcar.book.rules.reserving import BY_NEIGHBOUR, Whose, whose_of
 from slotcar.book.transaction import Transaction
 from slotcar.policy.asking import kind_of
 from slotcar.policy.caller import Caller
@@ -35,15 +34,27 @@ from slotcar_client.wire.events import PolicyPermitted, PolicyRefused
 
 
 class LiveBeside(Protocol):
-    """What is live beside an entry, that one included in what its owner uses."""
+    """What is live beside an entry."""
 
-    def usage(self, owner: str, now: datetime) -> Usage: ...
+    def totals(self, entry: Entry, wanted: Collection[Whose], site: Site, now: datetime) -> Mapping[Whose, Total]:
+        """With the entry, which may be there in another form: the peaks are those from now on while it is open."""
 
-    def usage_asked_by(self, domain: str, now: datetime) -> Usage:
-        """Of all that a neighbour asked for."""
 
-    def rates_beside(self, entry: Entry, owners: Collection[str], domain: str | None) -> Sequence[LiveRates]:
-        """Of others that may be open with the entry: those of these owners, and those that the neighbour asked for."""
+@dataclass(frozen=True, slots=True)
+class LiveInTransaction:
+    """What a transaction sees."""
+
+    transaction: Transaction
+
+    def totals(self, entry: Entry, wanted: Collection[Whose], _site: Site, now: datetime) -> Mapping[Whose, Total]:
+        running = self.transaction.totals(now)
+        return running.totals_with(entry.number, entry.counted, wanted, windows_from(entry, now), now)
+
+
+def windows_from(entry: Entry, now: datetime) -> tuple[Window, ...]:
+    """Its windows, as far as they are to come."""
+    left = (Window(max(one.start, now), one.end) for one in entry.reservation.slots if one.end > now)
+    return tuple(left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,7 @@ def _check(transaction: Transaction, request: AdmissionRequest, entry: Entry, ca
     site = terms.policy.reserving.site
     is_change, is_hold = request.replaces is not None, request.hold_until is not None
     question = asked_for(
-        terms, transaction.entries, entry, caller, now, is_change=is_change, is_hold=is_hold,
+        terms, LiveInTransaction(transaction), entry, caller, now, is_change=is_change, is_hold=is_hold,
         counts=site.policies.asks_totals, attestation=request.attestation,
     )  # fmt: skip
     if request.not_attested:
@@ -153,44 +164,25 @@ def _domain(terms: Terms, caller: Caller, reservation: Reservation) -> Mapping[s
 
 def _totals(site: Site, beside: LiveBeside, entry: Entry, caller: Caller, now: datetime) -> Mapping[str, Total]:
     """What the owner, its community and its domain have, this one included; of a neighbour, what it asked for."""
-    together = owners_together(site, entry.reservation.owner)
+    whose = _whose(site, entry.reservation.owner, caller)
+    totals = beside.totals(entry, tuple(whose.values()), site, now)
+    return {of: totals[one] for of, one in whose.items()}
+
+
+def _whose(site: Site, owner: str, caller: Caller) -> Mapping[str, Whose]:
+    """Whose totals there are, by their names in a question."""
+    whose = {one.kind: one for one in whose_of(site, owner)}
     member = caller.member_of
-    domain = member.domain if member.is_neighbour else None
-    others = beside.rates_beside(entry, frozenset().union(*together.values()), domain)
-    totals = {of: _total(beside, entry, others, owners, now) for of, owners in together.items()}
-    if domain is not None:
-        usage = beside.usage_asked_by(domain, now)
-        peak = _peak(entry, [one for one in others if one.asked_by == domain])
-        totals["domain"] = Total(usage.reservations, peak, usage.volume_bits)
-    return totals
+    return whose | ({"domain": Whose(BY_NEIGHBOUR, member.domain)} if member.is_neighbour and member.domain else {})
 
 
-def _whose(site: Site, owner: str, caller: Caller) -> frozenset[str]:
-    """Whose totals there are."""
-    return frozenset(owners_together(site, owner)) | ({"domain"} if caller.member_of.is_neighbour else set())
-
-
-def owners_together(site: Site, owner: str) -> Mapping[str, frozenset[str]]:
-    """Whose totals count for an owner: its own, those of its community, those of its domain."""
-    together = {"owner": frozenset({owner})}
-    if (community := site.community_of(owner)) is not None:
-        together["community"] = site.communities[community].owners
-    if (domain := site.domain_of(owner)) is not None:
-        together["domain"] = site.domains[domain]
-    return together
-
-
-def _total(
-    beside: LiveBeside, entry: Entry, others: Sequence[LiveRates], owners: Collection[str], now: datetime
-) -> Total:
-    usage = sum((beside.usage(owner, now) for owner in sorted(owners)), Usage())
-    peak = _peak(entry, [one for one in others if one.owner in owners])
-    return Total(usage.reservations, peak, usage.volume_bits)
-
-
-def _peak(entry: Entry, others: Sequence[LiveRates]) -> int:
-    own = counted_slots(entry.reservation)
-    return peak_bps([*(one.forms for one in others), (own,)], own)
+def owners_of(whose: Whose, site: Site) -> frozenset[str]:
+    match whose.kind:
+        case "community":
+            return site.communities[whose.name].owners
+        case "domain":
+            return site.domains[whose.name]
+    return frozenset({whose.name})
 
 
 def _attested(reservation: Reservation, site: Site, now: datetime, attestation: str) -> tuple[Attested | None, str]:

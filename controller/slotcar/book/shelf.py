@@ -11,7 +11,8 @@ from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates
+from slotcar.book.running_totals import RunningTotals
+from slotcar.policy.site import Site
 
 
 class Shelf(Protocol):
@@ -49,19 +50,14 @@ class Shelf(Protocol):
     def open_between(self, first: datetime, last: datetime) -> Iterable[Entry]:
         """The live ones with demands that may be open in `[first, last]`, and perhaps some more."""
 
-    def rates_between(
-        self, owners: Collection[str], domain: str | None, first: datetime, last: datetime, *, without: Collection[str]
-    ) -> Iterable[LiveRates]:
-        """As `open_between`, what those of these owners have, and those that the neighbour asked for."""
+    def totals(self, sequence: int, site: Site, now: datetime) -> RunningTotals:
+        """What is live together, as of a sequence number of the occupancy log; they are the transaction's to change."""
 
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         """Owner and name of the entries with that label, but of those with the handles `without`."""
 
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         """What the owner's live entries that are not over use of its quotas, but for those with the handles `without`."""
-
-    def usage_asked_by(self, domain: str, now: datetime, *, without: Collection[str]) -> Usage:
-        """As `usage`, of the segments that a neighbour asked for."""
 
     def transfers(self, now: datetime) -> Iterable[Entry]:
         """Committed volumes by a deadline that is to come."""

@@ -16,6 +16,7 @@ from slotcar.book.batch_entries import BatchEntries
 from slotcar.book.errors import ForbiddenTransition
 from slotcar.book.model import TRANSITIONS, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
+from slotcar.book.running_totals import RunningTotals
 from slotcar.book.shelf import Shelf
 
 
@@ -25,7 +26,7 @@ class Transaction:
     Attributes:
         head: the counters, which go on with what is noted; that of events when they are written.
         entries: the entries, read and as the batch has changed them.
-        tables: caught up with the shelf; they follow what the batch notes.
+        tables: caught up with the shelf; they follow what the batch notes, as `totals` do.
         notes: what is to be written beside entries.
     """
 
@@ -36,6 +37,7 @@ class Transaction:
         self.notes = Notes()
         self._shelf = shelf
         self._tables: SlotTables | None = None
+        self._totals: RunningTotals | None = None
         self._remembered: dict[Key, Remembered | None] = {}
 
     @property
@@ -48,6 +50,20 @@ class Transaction:
     def has_tables(self) -> bool:
         """Whether anything has asked for the tables."""
         return self._tables is not None
+
+    def totals(self, now: datetime) -> RunningTotals:
+        """What is live together, with what the batch has noted by now."""
+        if self._totals is None:
+            begun = self.head.sequence - len(self.notes.occupancy)
+            self._totals = self._shelf.totals(begun, self.terms.policy.reserving.site, now)
+            for _, entry, _, sign in self.notes.occupancy:
+                self._totals.put(entry.number, entry.counted if sign == 1 else None)
+        return self._totals
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether anything has asked for the totals."""
+        return self._totals is not None
 
     @property
     def known_transfers(self) -> MutableMapping[str, Any]:
@@ -121,11 +137,13 @@ class Transaction:
         self._occupy(entry, -1)
 
     def _occupy(self, entry: Entry, sign: int) -> None:
+        """Also what takes nothing of the network is noted: totals follow the log."""
         occupied = entry.occupied
-        if occupied.demands:
-            (self.tables.add if sign == 1 else self.tables.remove)(occupied.demands, occupied.windows)
-            self.head.sequence += 1
-            self.notes.occupancy.append((self.head.sequence, entry, occupied, sign))
+        (self.tables.add if sign == 1 else self.tables.remove)(occupied.demands, occupied.windows)
+        self.head.sequence += 1
+        self.notes.occupancy.append((self.head.sequence, entry, occupied, sign))
+        if self._totals is not None:
+            self._totals.put(entry.number, entry.counted if sign == 1 else None)
 
     def event(
         self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
@@ -157,8 +175,10 @@ class Transaction:
     def take_back(self, mark: Savepoint) -> None:
         """Makes the transaction what it was at the mark."""
         notes = self.notes
-        for _, _, part, sign in reversed(notes.occupancy[mark.occupancy :]):
+        for _, entry, part, sign in reversed(notes.occupancy[mark.occupancy :]):
             (self.tables.remove if sign == 1 else self.tables.add)(part.demands, part.windows)
+            if self._totals is not None:
+                self._totals.put(entry.number, None if sign == 1 else entry.counted)
         for key, _, _ in notes.remembered[mark.remembered :]:
             self._remembered[key] = None
         del notes.occupancy[mark.occupancy :], notes.events[mark.events :], notes.remembered[mark.remembered :]

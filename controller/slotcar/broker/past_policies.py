@@ -8,7 +8,8 @@ from datetime import datetime
 
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import OCCUPYING, Entry, Event
-from slotcar.book.permitting import owners_together
+from slotcar.book.permitting import LiveInTransaction, owners_of
+from slotcar.book.rules.reserving import whose_of
 from slotcar.book.rules.roles import require_operator
 from slotcar.broker.queries import Queries
 from slotcar.planning.policy_answers import (
@@ -54,7 +55,7 @@ class PastPolicies:
         """
         handle, owner = self._of(which, caller)
         site = self.broker.ledger.terms.policy.reserving.site
-        owners = frozenset().union(*owners_together(site, owner).values())
+        owners = frozenset().union(*(owners_of(one, site) for one in whose_of(site, owner)))
         events = self._events(handle, REQUESTS)
         if not events:
             raise UnknownHandle(which)
@@ -104,7 +105,7 @@ class PastPolicies:
     def _as_of_now(self, request: PastRequest, now: datetime) -> PolicyDecision:
         """As if it were asked again: with its present form where there is one."""
         terms = self.broker.ledger.terms
-        live = self.broker.ledger.live_copy(now).transaction().entries
+        live = LiveInTransaction(self.broker.ledger.live_copy(now).transaction())
         present = self.broker.ledger.get(request.entry.handle)
         entry = present if present is not None and request.permitted and present.state in OCCUPYING else request.entry
         site = terms.policy.reserving.site

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from slotcar.book.batch import may_be_open
 from slotcar.book.model import OCCUPYING, Entry, Event, Proposal, State
+from slotcar.book.permitting import windows_from
 from slotcar.book.recording import IN_STATE
 from slotcar.book.rights import with_proposed_change
-from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates
+from slotcar.book.rules.reserving import Whose, total_of
+from slotcar.policy.reserving import Total
+from slotcar.policy.site import Site
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire.events import (
     InState,
@@ -37,21 +38,11 @@ class LiveThen:
 
     entries: dict[str, Entry] = field(default_factory=dict)
 
-    def usage(self, owner: str, now: datetime) -> Usage:
-        own = (one for one in self.entries.values() if one.reservation.owner == owner and one.reservation.end > now)
-        return sum((one.usage for one in own), Usage())
-
-    def usage_asked_by(self, domain: str, now: datetime) -> Usage:
-        theirs = (one for one in self.entries.values() if one.asked_by == domain and one.reservation.end > now)
-        return sum((one.usage for one in theirs), Usage())
-
-    def rates_beside(self, entry: Entry, _owners: Collection[str], _domain: str | None) -> Sequence[LiveRates]:
-        first, last = entry.reservation.start, entry.reservation.end
-        return [
-            one.live_rates
-            for one in self.entries.values()
-            if one.handle != entry.handle and may_be_open(one, first, last)
-        ]
+    def totals(self, entry: Entry, wanted: Collection[Whose], site: Site, now: datetime) -> Mapping[Whose, Total]:
+        others = [one.counted for one in self.entries.values() if one.handle != entry.handle]
+        live = [one for one in (entry.counted, *others) if one is not None]
+        windows = windows_from(entry, now)
+        return {whose: total_of((one for one in live if whose in one.whose(site)), windows, now) for whose in wanted}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import Window, from_us
 from slotcar.book.model import Entry, Terms
 from slotcar.store.rows import demands_of, entry_from_row
+from slotcar.store.totals_cache import TotalsCache
 
 #: One row of the binary COPY below: a count of fields, then each field behind its length.
 _ROW = np.dtype(
@@ -75,10 +76,12 @@ class TableCache:
         self._transfers: dict[int, Entry] = {}
         self.known_transfers: dict[str, Any] = {}
         self.sequence = 0
+        self.totals = TotalsCache()
 
     def drop(self) -> None:
         """Forgets everything; the next `caught_up` loads again."""
         self._tables, self._transfers, self.known_transfers = None, {}, {}
+        self.totals.drop()
 
     def caught_up(self, connection: Connection, sequence: int, terms: Terms, now_us: int) -> SlotTables:
         """The tables as of `sequence`, which the connection's transaction must see."""

@@ -15,12 +15,10 @@ from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.rules.reserving import LiveRates
-from slotcar.policy.reserving import ASKED_BY
-from slotcar.reservation.model import Slot
+from slotcar.book.running_totals import RunningTotals
+from slotcar.policy.site import Site
 from slotcar.store import reading, rows, schema
 from slotcar.store.cache import TableCache
-from slotcar.store.rows import as_json
 from slotcar.store.writing import array
 
 _REMEMBERED = text(
@@ -86,15 +84,8 @@ class DatabaseShelf:
     def open_between(self, first: datetime, last: datetime) -> Iterable[Entry]:
         return self._entries(reading.READ_OPEN, start_us=to_us(first), end_us=to_us(last))
 
-    def rates_between(
-        self, owners: Collection[str], domain: str | None, first: datetime, last: datetime, *, without: Collection[str]
-    ) -> Iterator[LiveRates]:
-        parameters: dict[str, Any] = {"owners": sorted(owners), "start_us": to_us(first), "end_us": to_us(last)}
-        parameters |= {"label": as_json({ASKED_BY: domain}), "known": [*without]}
-        for row in self._read(reading.READ_RATES, parameters):
-            yield LiveRates(row.owner, row.asked_by, (tuple(map(_slot, row.slots)),))
-        for entry in self._entries(reading.READ_RATES_OF_FORMS, **parameters):
-            yield entry.live_rates
+    def totals(self, sequence: int, site: Site, now: datetime) -> RunningTotals:
+        return self.cache.totals.caught_up(self.connection, sequence, site, now)
 
     def labelled(self, wanted: Labelled, now: datetime, *, without: Collection[str]) -> set[Key]:
         parameters = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
@@ -104,11 +95,6 @@ class DatabaseShelf:
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         parameters = {"owner": owner, "now_us": to_us(now), "known": [*without]}
         row = self._read(reading.READ_USAGE, parameters)[0]
-        return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
-
-    def usage_asked_by(self, domain: str, now: datetime, *, without: Collection[str]) -> Usage:
-        parameters = {"label": as_json({ASKED_BY: domain}), "now_us": to_us(now), "known": [*without]}
-        row = self._read(reading.READ_USAGE_ASKED_BY, parameters)[0]
         return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 
     def transfers(self, now: datetime) -> Sequence[Entry]:
@@ -133,11 +119,6 @@ class DatabaseShelf:
 
     def _entries(self, statement: str, **parameters: Any) -> list[Entry]:
         return [rows.entry_from_row(row) for row in self._read(statement, parameters)]
-
-
-def _slot(document: Mapping[str, Any]) -> Slot:
-    start, end = datetime.fromisoformat(document["start"]), datetime.fromisoformat(document["end"])
-    return Slot(start, end, document["forward_bps"], document["reverse_bps"])
 
 
 def _columns(names: Sequence[str], rows_asked: Iterable[Sequence[Any]]) -> dict[str, Any]:

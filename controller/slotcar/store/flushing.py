@@ -47,6 +47,8 @@ def flush(transaction: Transaction, connection: Connection, cache: TableCache) -
         )
     if transaction.has_tables:
         cache.sequence = head.sequence
+    if transaction.has_totals:
+        cache.totals.sequence = head.sequence
 
 
 def _write_flows(cursor: psycopg.Cursor[Any], transaction: Transaction, entries: Sequence[Entry]) -> None:

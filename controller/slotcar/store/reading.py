@@ -54,22 +54,13 @@ READ_DUE = f"""
     SELECT * FROM entry WHERE state = 'committed' AND start_us < %(now_us)s AND end_us <= %(now_us)s
     ORDER BY number
     """  # noqa: S608 - constants of this program
-_USED = """
+READ_USAGE = f"""
     SELECT count(*) AS reservations, coalesce(sum(windows), 0) AS windows,
         count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
     FROM entry
-    """
-# `labels <> '{}'` is the condition of the labels' index.
-READ_USAGE_ASKED_BY = f"""
-    {_USED}
-    WHERE labels <> '{{}}' AND labels @> %(label)s::jsonb AND state IN ({_LIVE_STATES}) AND end_us > %(now_us)s
-        AND handle <> ALL(CAST(%(known)s AS text[]))
-    """
-READ_USAGE = f"""
-    {_USED}
     WHERE owner = %(owner)s AND state IN ({_LIVE_STATES}) AND end_us > %(now_us)s
         AND handle <> ALL(CAST(%(known)s AS text[]))
-    """
+    """  # noqa: S608 - the states are constants of this program
 READ_LABELLED = f"""
     SELECT owner, name FROM entry
     WHERE owner = ANY(CAST(%(owners)s AS text[])) AND state IN ({_LIVE_STATES}) AND labels ->> %(label)s = %(value)s
@@ -100,21 +91,20 @@ READ_OPEN = f"""
     WHERE state IN ({_LIVE_STATES}) AND cardinality(resources) > 0
         AND (proposed IS NOT NULL OR (end_us >= %(start_us)s AND start_us <= %(end_us)s))
     """  # noqa: S608 - the states are constants of this program
-_OPEN_OF = f"""
-    FROM entry
-    WHERE state IN ({_LIVE_STATES}) AND cardinality(resources) > 0
-        AND (owner = ANY(CAST(%(owners)s AS text[])) OR (labels <> '{{}}' AND labels @> %(label)s::jsonb))
-        AND handle <> ALL(CAST(%(known)s AS text[]))
-    """
+_COUNTED = f"FROM entry WHERE state IN ({_LIVE_STATES}) AND (proposed IS NOT NULL OR end_us > %(now_us)s)"
 _HAS_FORMS = "(proposed IS NOT NULL OR jsonb_typeof(document -> 'share') = 'object')"
+_US = "CAST(extract(epoch FROM CAST(slot ->> '{}' AS timestamptz)) * 1000000 AS bigint)"
+_RATE = "greatest(CAST(slot ->> 'forward_bps' AS bigint), CAST(slot ->> 'reverse_bps' AS bigint))"
 # Of most, their slots alone: whole entries take tens of times as long to read.
-READ_RATES = f"""
-    SELECT owner, labels ->> 'slotcar.asked-by' AS asked_by, document -> 'slots' AS slots {_OPEN_OF}
-        AND end_us >= %(start_us)s AND start_us <= %(end_us)s AND {_HAS_FORMS} IS NOT TRUE
-    """
-READ_RATES_OF_FORMS = f"""
-    SELECT * {_OPEN_OF}
-        AND (proposed IS NOT NULL OR (end_us >= %(start_us)s AND start_us <= %(end_us)s)) AND {_HAS_FORMS}
+READ_COUNTED = f"""
+    SELECT number, owner, labels ->> 'slotcar.asked-by' AS asked_by, end_us, volume_bits, ARRAY(
+        SELECT ARRAY[{_US.format("start")}, {_US.format("end")}, {_RATE}]
+        FROM jsonb_array_elements(document -> 'slots') AS slot WHERE {_RATE} > 0 AND cardinality(resources) > 0
+    ) AS steps {_COUNTED} AND {_HAS_FORMS} IS NOT TRUE
+    """  # noqa: S608 - constants of this program
+READ_COUNTED_FORMS = f"SELECT * {_COUNTED} AND {_HAS_FORMS}"
+READ_OCCUPIED_SINCE = """
+    SELECT * FROM entry WHERE number = ANY(ARRAY(SELECT entry FROM occupancy WHERE sequence > %(sequence)s))
     """
 READ_NUMBERED = "SELECT * FROM entry WHERE number = ANY(CAST(%(numbers)s AS bigint[]))"
 

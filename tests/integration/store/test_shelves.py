@@ -4,10 +4,10 @@ notes and things that are taken back."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, event, given
@@ -17,7 +17,7 @@ from sqlalchemy import Engine, text
 from slotcar.admission import SlotTables, capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.base.problems import SlotcarError
-from slotcar.base.timebase import to_us
+from slotcar.base.timebase import Window, to_us
 from slotcar.book import operations
 from slotcar.book.appending import AppendEvent, AppendIfLast
 from slotcar.book.applying import ApplyPlan
@@ -31,8 +31,11 @@ from slotcar.book.reporting import Report
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
+from slotcar.book.rules.reserving import BY_NEIGHBOUR, ReservingRules, Whose, total_of
 from slotcar.book.transaction import Transaction
 from slotcar.planning.routing import route
+from slotcar.policy.reserving import ASKED_BY, Total
+from slotcar.policy.site import Community, Site
 from slotcar.reservation.model import BackgroundShare, Endpoint, Membership, Reservation, TimeBound
 from slotcar.store import Ledger
 from slotcar.store.cache import TableCache
@@ -57,6 +60,16 @@ class Regretted(SlotcarError):
     def __init__(self, answer: Any) -> None:
         super().__init__("it was not meant")
         self.answer = answer
+
+
+@dataclass(frozen=True)
+class AskTotals(Operation[list[Total]]):
+    """Asks for totals, as policies do in the midst of a batch."""
+
+    minds_holds: ClassVar[bool] = False
+
+    def run(self, transaction: Transaction) -> list[Total]:
+        return totals_of(transaction, self.now)
 
 
 class TooMany(SlotcarError):
@@ -84,6 +97,12 @@ def few_open(entry: Entry, others: Sequence[Entry]) -> None:
         raise TooMany(f"{entry.reservation.name} open with {[one.number for one in others]}")
 
 
+SITE = Site(communities={"science": Community(frozenset({"hep", "astro"}))}, domains={"anl": frozenset({"astro"})})
+OF_OWNERS = (Whose("owner", "hep"), Whose("owner", "astro"), Whose("community", "science"), Whose("domain", "anl"))
+WHOSE = (*OF_OWNERS, Whose(BY_NEIGHBOUR, "lbl"))
+#: A neighbour asked for what has this rate.
+ASKED_FOR_MBIT = 15
+LOOKED_AT = ((0, 60), (30, 45), (60, 180))
 CONDITION = Condition(frozenset({"r1"}), few_beside, few=1)
 
 # -- cases: what is asked for, as values; who it is about is chosen among what is there when the batch is made -----------
@@ -127,7 +146,8 @@ class Taken:
 
 
 def fixed(rate_mbit: int, start: int, end: int) -> Callable[..., Reservation]:
-    return lambda name, owner, more: reservation(name, rate_mbit * MBIT, start, end, owner, **more)
+    labels = {"labels": {ASKED_BY: "lbl"}} if rate_mbit == ASKED_FOR_MBIT else {}
+    return lambda name, owner, more: reservation(name, rate_mbit * MBIT, start, end, owner, **labels, **more)
 
 
 def bounded(rate_mbit: int, start: int, end: int) -> Callable[..., Reservation]:
@@ -171,12 +191,14 @@ several_asks = st.lists(asks, min_size=1, max_size=4, unique_by=lambda one: (one
 severals = st.builds(Several, several_asks, st.lists(st.integers(0, 9), max_size=2))
 simple = st.one_of(asks, asks, acts, acts, severals)
 steps = st.one_of(simple, simple, simple, st.builds(Taken, simple))
-batches = st.lists(st.tuples(st.integers(0, 7), st.lists(steps, min_size=1, max_size=5)), min_size=1, max_size=7)
+batches = st.lists(
+    st.tuples(st.integers(0, 7), st.lists(steps, min_size=1, max_size=5), st.booleans()), min_size=1, max_size=7
+)
 gates = st.sampled_from([Gate(), Gate(), Gate(rate_bps=5 * MBIT), Gate(duration=timedelta(hours=1))])
 quotas = st.sampled_from(
     [Quota(), Quota(), Quota(reservations=3), Quota(holds=1), Quota(volume_bits=3600 * 20 * MBIT)]
 )
-policies = st.builds(Policy, gate=gates, quota=quotas)
+policies = st.builds(Policy, gate=gates, quota=quotas, reserving=st.just(ReservingRules(SITE)))
 
 # -- operations of cases -----------------------------------------------------------------------------------------------
 
@@ -262,10 +284,38 @@ class Noted:
     changed: list[Entry]
     head: Head
     tables: list[Any]
+    totals: list[Any]
 
 
-def noted(transaction: Transaction, batch: Sequence[Operation[Any]], handles: Iterator[int]) -> Noted:
-    """Runs it. Handles are the same in both, so that all else can be compared."""
+def looked_at_in(now: datetime) -> list[Window]:
+    return [Window(now + timedelta(minutes=first), now + timedelta(minutes=last)) for first, last in LOOKED_AT]
+
+
+def totals_of(transaction: Transaction, now: datetime) -> list[Total]:
+    """What each has, with the most in an hour, and in three."""
+    return [transaction.totals(now).total(whose, [window], now) for whose in WHOSE for window in looked_at_in(now)]
+
+
+def looked_at(entries: Iterable[Entry], now: datetime) -> list[Total]:
+    """As `totals_of`, by looking at each entry."""
+    counted = [one.counted for one in entries]
+    return [
+        total_of([one for one in counted if one is not None and whose in one.whose(SITE)], [window], now)
+        for whose in WHOSE
+        for window in looked_at_in(now)
+    ]
+
+
+def noted(
+    transaction: Transaction, batch: Sequence[Operation[Any]], handles: Iterator[int], total_at: datetime | None
+) -> Noted:
+    """Runs it. Handles are the same in both, so that all else can be compared.
+
+    Args:
+        total_at: when totals are asked for, in its midst and at its end.
+    """
+    if total_at is not None:
+        batch = [*batch[: len(batch) // 2], AskTotals(total_at), *batch[len(batch) // 2 :]]
     makers = {"new_handle": lambda: f"r-{next(handles)}", "new_group_handle": lambda: f"g-{next(handles)}"}
     with pytest.MonkeyPatch.context() as patched:
         for name, make in makers.items():
@@ -277,9 +327,10 @@ def noted(transaction: Transaction, batch: Sequence[Operation[Any]], handles: It
     ]
     known = transaction.entries
     tables = [(str(one), transaction.tables.steps(one, reservation(end=600).windows[0])) for one in TERMS_CAPACITIES]
+    totals = [] if total_at is None else totals_of(transaction, total_at)
     return Noted(
         answers, transaction.notes, known.new, sorted(known.changed, key=lambda one: one.number),
-        replace(transaction.head), tables,
+        replace(transaction.head), tables, totals,
     )  # fmt: skip
 
 
@@ -294,7 +345,7 @@ def engine(ledger: Ledger) -> Engine:
 @given(batches, policies)
 @examples(few=40, many=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_shelf_in_memory_and_the_database_decide_alike(
-    engine: Engine, work: list[tuple[int, list[Any]]], policy: Policy
+    engine: Engine, work: list[tuple[int, list[Any], bool]], policy: Policy
 ) -> None:
     terms = Terms(TERMS_CAPACITIES, NETWORK.sls, policy, SOLVER, lambda _entry: CONDITION, few_open)
     first = next(_first_handles)
@@ -307,16 +358,18 @@ def test_a_shelf_in_memory_and_the_database_decide_alike(
     tables = SlotTables(TERMS_CAPACITIES)
     tables.prune(T0)
     shelf, cache, now = MemoryShelf(terms, (), Head(*counters), tables), TableCache(), T0
-    for minutes, listed in work:
+    for minutes, listed, asks_totals in work:
         now += timedelta(minutes=minutes)
         live = sorted((one for one in shelf if one.state in OCCUPYING), key=lambda one: one.number)
         batch = [operation_of(step, live, now) for step in listed]
         mine = shelf.transaction()
-        answered = noted(mine, batch, in_memory)
+        total_at = now if asks_totals else None
+        answered = noted(mine, batch, in_memory, total_at)
         with writing(engine) as (connection, head):
             transaction = Transaction(DatabaseShelf(connection, cache, terms, to_us(T0)), head, terms)
-            assert noted(transaction, batch, in_database) == answered
+            assert noted(transaction, batch, in_database, total_at) == answered
             flush(transaction, connection, cache)
         shelf.keep(mine)
+        assert not asks_totals or answered.totals == looked_at(shelf, now)
         for one in answered.answers:
             event(one[0] if isinstance(one, tuple) and one and isinstance(one[0], str) else type(one).__name__)

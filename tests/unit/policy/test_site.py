@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import Window
-from slotcar.book.rules.reserving import peak_bps
+from slotcar.book.rules.reserving import LiveAmount, Whose, peak_bps, steps_of, total_of
+from slotcar.book.running_totals import RunningTotals
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Role
 from slotcar.policy.policies import Policies
 from slotcar.policy.reserving import Total, WantedReservation, largest_bps, local_hours, question_of
-from slotcar.policy.site import Site, site_of
+from slotcar.policy.site import Community, Site, site_of
 from slotcar.policy.statements import Source
+from slotcar.reservation.model import Reservation
 from tests.support.requests import T0, reservation
 
 HOUR = timedelta(hours=1)
@@ -92,19 +94,62 @@ def test_hours_and_weekdays_are_the_sites(tmp_path: Path) -> None:
     assert local_hours([Window(sunday, sunday + timedelta(days=400))], zurich) == (list(range(24)), list(range(1, 8)))
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(1, 9)), max_size=8), st.integers(0, 20))
+rates = st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(1, 9))
+
+
+def rates_of(*forms: Reservation, owner: str = "x") -> LiveAmount:
+    volume_bits = max(form.peak_rate_bps for form in forms) * 10**11
+    return LiveAmount(owner, None, forms[0].slots[-1].end_us, volume_bits, steps_of([form.slots for form in forms]))
+
+
+@given(st.lists(rates, max_size=8), st.integers(0, 20))
 def test_a_peak_is_the_highest_sum_at_an_instant(others: list[tuple[int, int, int]], start: int) -> None:
-    forms = [(reservation("x", rate, at, at + length).slots,) for at, length, rate in others]
+    live = [rates_of(reservation("x", rate, at, at + length)) for at, length, rate in others]
     own = reservation("own", 1, start, start + 5)
     at_minutes = [sum(rate for at, length, rate in others if at <= minute < at + length) for minute in range(40)]
-    assert peak_bps(forms, own.slots) == max(at_minutes[start : start + 5])
+    assert peak_bps(live, own.slots) == max(at_minutes[start : start + 5])
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.one_of(st.none(), rates), st.sampled_from("xyz"))), rates)
+def test_rates_that_are_kept_have_the_same_peak(
+    changes: list[tuple[int, tuple[int, int, int] | None, str]], mine_at: tuple[int, int, int]
+) -> None:
+    site = Site(communities={"xy": Community(frozenset("xy"))})
+    kept, by_number = RunningTotals(site, (), T0), dict[int, LiveAmount]()
+    for number, form, owner in changes:
+        by_number.pop(number, None)
+        one = None
+        if form is not None:
+            at, length, rate = form
+            one = by_number[number] = rates_of(reservation("a", rate, at, at + length), owner=owner)
+        kept.put(number, one)
+    at, length, rate = mine_at
+    own = reservation("own", rate, at, at + length)
+    wanted = [Whose("owner", "x"), Whose("owner", "z"), Whose("community", "xy"), Whose("owner", "nobody")]
+    mine, now = rates_of(own), T0 + timedelta(minutes=3)
+    live = [mine, *(one for number, one in by_number.items() if number != 3)]
+    together = {one: total_of([each for each in live if one in each.whose(site)], own.slots, now) for one in wanted}
+    assert kept.totals_with(3, mine, wanted, own.slots, now) == together
+    for one in wanted:
+        theirs = [each for each in by_number.values() if one in each.whose(site)]
+        assert kept.total(one, own.slots, now) == total_of(theirs, own.slots, now), "as it was before"
+
+
+def test_what_is_over_is_forgotten() -> None:
+    kept = RunningTotals(
+        Site(), [(1, rates_of(reservation("a", 5, 0, 10))), (2, rates_of(reservation("b", 7, 0, 30)))], T0
+    )
+    kept.forget(T0 + timedelta(minutes=15))
+    kept.put(1, None)
+    kept.put(2, None)
+    assert kept.total(Whose("owner", "x"), reservation("own", 1, 0, 60).slots, T0 + timedelta(minutes=15)) == Total()
 
 
 def test_a_change_that_waits_counts_where_it_is_greater() -> None:
-    old, new = reservation("x", 5, 0, 10), reservation("x", 8, 5, 15)
-    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 0, 5).slots) == 5
-    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 4, 6).slots) == 8
-    assert peak_bps([(old.slots, new.slots)], reservation("own", 1, 15, 16).slots) == 0
+    both = [rates_of(reservation("x", 5, 0, 10), reservation("x", 8, 5, 15))]
+    assert peak_bps(both, reservation("own", 1, 0, 5).slots) == 5
+    assert peak_bps(both, reservation("own", 1, 4, 6).slots) == 8
+    assert peak_bps(both, reservation("own", 1, 15, 16).slots) == 0
 
 
 @given(st.integers(1, 2**40), st.integers(0, 2**40))
