@@ -44,7 +44,7 @@ CHECKS = [
 NO_HTTP = (400, b"Invalid HTTP request received.")
 #: What a request that breaks the document must meet; who may not ask at all is told that first.
 STRICT_CHECKS = [*CHECKS, negative_data_rejection, missing_required_header, unsupported_method]
-SOME = examples(few=4, many=25, suppress_health_check=list(HealthCheck))
+SOME = examples(few=2, many=25, suppress_health_check=list(HealthCheck))
 
 #: Statuses that tell of a wrong request; a text that is no ETag matches no version (412).
 REJECTED = [str(status) for status in (400, 401, 403, 404, 405, 412, 415, 421, 422, 428, 429)]

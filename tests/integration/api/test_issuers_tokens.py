@@ -12,7 +12,11 @@ import pytest
 from joserfc.jwk import ECKey, OctKey
 
 from slotcar.auth import provider
-from tests.integration.api.conftest import GARNET, Serve, at, body, created, problem
+from slotcar.base.settings import Settings
+from slotcar.network import load_network
+from slotcar.store import open_ledger
+from tests.integration.api.conftest import GARNET, Running, Serve, at, body, created, problem
+from tests.integration.conftest import copied
 from tests.support.issuers import AUDIENCE, TestIssuer, entry_of, inventory_with, issuing
 from tests.support.patience import PATIENCE_S
 
@@ -28,6 +32,19 @@ def home() -> Iterator[TestIssuer]:
 @pytest.fixture
 def client(home: TestIssuer, serve: Serve, tmp_path: Path) -> httpx.Client:
     return serve(inventory_with(tmp_path, GARNET, entry_of(home.url)), open=False)
+
+
+@pytest.fixture(scope="module")
+def shared(
+    server_url: str, migrated: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[TestIssuer, httpx.Client]]:
+    """An issuer and an API for cases that change neither."""
+    folder, running = tmp_path_factory.mktemp("issuer"), Running()
+    with issuing() as issuer, copied(server_url, migrated) as url, open_ledger(url, folder) as ledger:
+        inventory = inventory_with(folder, GARNET, entry_of(issuer.url))
+        settings = Settings(state_dir=folder, inventory=inventory, open=False)
+        yield issuer, running.start(ledger, load_network(inventory, None), settings)
+        running.stop()
 
 
 def get(client: httpx.Client, token: str, path: str = "/v1/whoami") -> httpx.Response:
@@ -82,20 +99,23 @@ def test_what_is_done_says_who_and_by_which_proof(home: TestIssuer, client: http
     ids=lambda value: value if isinstance(value, str) else "token",  # what is of this instant differs between workers
 )
 def test_what_is_not_in_order_is_refused_with_a_reason(
-    change: dict[str, Any], why: str, home: TestIssuer, client: httpx.Client
+    change: dict[str, Any], why: str, shared: tuple[TestIssuer, httpx.Client]
 ) -> None:
+    home, client = shared
     document = problem(get(client, home.token(**change)), 401, "unauthenticated")
     assert why in document["detail"]
 
 
-def test_a_clock_that_is_a_little_off_does_no_harm(home: TestIssuer, client: httpx.Client) -> None:
+def test_a_clock_that_is_a_little_off_does_no_harm(shared: tuple[TestIssuer, httpx.Client]) -> None:
+    home, client = shared
     now_s = int(datetime.now(UTC).timestamp())
     assert get(client, home.token(exp=now_s - 10, iat=now_s - 600)).status_code == 200, "within the leeway of 30 s"
     assert get(client, home.token(iat=now_s + 20, nbf=now_s + 20)).status_code == 200
     assert get(client, home.token(exp=now_s - 31)).status_code == 401
 
 
-def test_an_audience_may_be_of_several(home: TestIssuer, client: httpx.Client) -> None:
+def test_an_audience_may_be_of_several(shared: tuple[TestIssuer, httpx.Client]) -> None:
+    home, client = shared
     assert get(client, home.token(aud=["https://other.example.net", AUDIENCE])).status_code == 200
 
 
