@@ -21,7 +21,7 @@ PAGES = {
     "operator": (
         "/", "/boundaries", f"/boundaries/{iso(START)}", "/reservations", "/reservations/{}", "/approvals", "/approvals/!",
         "/links", f"/links/{SLS}", "/map", "/devices", "/devices/anl-7507-1", "/devices/anl-7507-1/wanted", "/request",
-        "/plan", "/usage", "/log", "/account", "/rollback",
+        "/plan", "/usage", "/log", "/account", "/rollback", "/audits",
     ),
     "requester": ("/", f"/boundaries/{iso(START)}", "/reservations/{}", "/request", "/usage", "/account"),
     "auditor": ("/approvals/!", "/reservations/{}", "/rollback"),

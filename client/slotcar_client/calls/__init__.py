@@ -4,6 +4,7 @@ Every verb raises `NoAnswer` where the controller is not reached, and `Problem` 
 handle, or `OWNER/NAME` (the live reservation of that name, else the latest). A time is a text or an aware datetime.
 """
 
+from slotcar_client.calls.audit_verbs import audits, record_stream
 from slotcar_client.calls.controller_verbs import alive, controller, metrics, ready
 from slotcar_client.calls.cost_verbs import closest, costs, estimate_accuracy, gather, record_probe, record_transfer
 from slotcar_client.calls.delegation_verbs import delegate, delegations, withdraw
@@ -62,6 +63,7 @@ __all__ = [
     "alive",
     "apply",
     "approve",
+    "audits",
     "bind",
     "boundaries",
     "boundary",
@@ -100,6 +102,7 @@ __all__ = [
     "progress",
     "ready",
     "record_probe",
+    "record_stream",
     "record_transfer",
     "reject",
     "release",

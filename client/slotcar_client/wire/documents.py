@@ -772,6 +772,90 @@ class LinkUsage(TypedDict):
     services: list[LinkService]
 
 
+# Whether SLSs were kept, as probes and counters have it.
+
+AuditVerdict = Literal["kept", "broken", "unknown"]
+
+
+class AuditFigure(TypedDict):
+    """One figure of an SLS, beside what was agreed of it: it lies from `low` to `high`, and may be off by `error`. Null is
+    said of what is not known, and `reason` says why.
+
+    Kept: with all that it may be off by it is within the bound. Broken: without all of that it is beyond it.
+    """
+
+    verdict: AuditVerdict
+    unit: Literal["us", "ppm", "packets"]
+    bound: int
+    low: int | None
+    high: int | None
+    error: int | None
+    reason: str
+
+
+class AuditItem(Window):
+    """An hour or a day of a way, from a probe to a probe; their names are empty where nobody measured it.
+
+    `due_s`: for so long the SLS promised something in it. `unanswered_packets`: of these nothing is known. Loss periods and
+    the distance between losses are RFC 3357's, in packets. Null stands for a figure of which nothing was agreed.
+    """
+
+    source: str
+    destination: str
+    verdict: AuditVerdict
+    due_s: int
+    measured_s: int
+    sent_packets: int
+    lost_packets: int
+    unanswered_packets: int
+    loss_periods: int
+    longest_loss: int
+    shortest_distance: int | None
+    delay: AuditFigure | None
+    variation: AuditFigure | None
+    loss: AuditFigure | None
+    rate: Annotated[
+        AuditFigure, "packets of the class that were dropped where it leaves the domain, as devices counted"
+    ]
+
+
+class SlsAudit(TypedDict):
+    """`kept`, `broken` and `unknown`: how many of the items are."""
+
+    sls: str
+    upstream: str
+    downstream: str
+    service: str
+    rate_bps: int
+    delay_us: int | None
+    variation_us: int | None
+    loss_ppm: int | None
+    quantile_ppm: int
+    schedule: Annotated[str, "when the figures hold; empty for always"]
+    nothing: Annotated[str, "why there is nothing to audit; empty where there is something"]
+    kept: int
+    broken: int
+    unknown: int
+    items: list[AuditItem]
+
+
+class Audits(TypedDict):
+    since: Time
+    until: Time
+    step: Literal["hour", "day"]
+    items: list[SlsAudit]
+
+
+class AuditedStream(TypedDict):
+    """`is_new`: false of one that had been handed in before, or lies before another; then it counts nothing."""
+
+    sls: str
+    source: str
+    destination: str
+    is_new: bool
+    items: Annotated[list[AuditItem], "the hours that it lies in, as they stand now"]
+
+
 # Plans of reservation files, and what applying one did.
 
 

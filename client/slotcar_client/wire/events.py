@@ -709,6 +709,32 @@ class DeviceClockRight(Kind):
     ahead_us: int
 
 
+# -- SLSs -------------------------------------------------------------------------------------------------------------
+
+
+class OfSls(Kind):
+    """How an SLS stands from one probe to another, by what was measured in an hour (`start`)."""
+
+    sls: str
+    service: str
+    source: str
+    destination: str
+    start: Instant
+    message: str
+
+
+@event("sls.broken", Of.CONTROLLER)
+class SlsBroken(OfSls):
+    """An SLS that was kept, or of which nothing was known, is broken: by these figures, so far in its hour."""
+
+    broken: Names
+
+
+@event("sls.kept", Of.CONTROLLER)
+class SlsKept(OfSls):
+    """An SLS that was broken is kept again."""
+
+
 # -- controllers -----------------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ from slotcar.api.verbs import router_of
 PARTS: tuple[str | APIRouter, ...] = (
     *("reservations", "delegations", "connections", "groups", "offers", "costs", "policies"),
     *(planning.router, "plans"),
-    *("views", "usage", events.router),
+    *("views", "usage", "audits", events.router),
     *("webhooks", "devices", health.router, sign_in.router),
 )
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.

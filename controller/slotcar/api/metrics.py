@@ -43,6 +43,7 @@ class _Figures:
                 "slotcar_ledger_events", "Events of the audit log", self._context.broker.ledger.last_event()
             )
             yield from self._webhooks()
+            yield from self._audits()
             if broker.settings.link_metrics:
                 yield from self._links(self._context.now())
         except LedgerUnavailable:
@@ -77,6 +78,27 @@ class _Figures:
             delivered.add_metric([one], counts.delivered[one])
             failed.add_metric([one], counts.failed[one])
         yield from (waiting, dead, oldest, delivered, failed)
+
+    def _audits(self) -> Iterator[Metric]:
+        """Of each SLS that a probe measured: the worst of its ways. It is neither where nothing was ever known."""
+        kept = GaugeMetricFamily("slotcar_sls_kept", "1 where an SLS is kept, 0 where it is broken", labels=["sls"])
+        measured = GaugeMetricFamily(
+            "slotcar_sls_measured_timestamp_seconds", "Up to when a probe measured an SLS", labels=["sls"]
+        )
+        broken: dict[str, bool] = {}
+        until_us: dict[str, int] = {}
+        for one in self._context.broker.ledger.audits.ways():
+            name = one.way.sls
+            if name not in self._context.broker.network.sls:
+                continue
+            until_us[name] = min(one.until_us, until_us.get(name, one.until_us))
+            if one.verdict != "unknown":
+                broken[name] = broken.get(name, False) or one.verdict == "broken"
+        for name, is_broken in broken.items():
+            kept.add_metric([name], int(not is_broken))
+        for name, at_us in until_us.items():
+            measured.add_metric([name], at_us / 1e6)
+        yield from (kept, measured)
 
     def _links(self, now: datetime) -> Iterator[Metric]:
         """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""

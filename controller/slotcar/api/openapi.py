@@ -35,6 +35,7 @@ TAGS = [
     },
     {"name": "views", "description": "What is wanted when: boundaries, configurations, the audit log."},
     {"name": "usage", "description": "What was used of what was reserved, as devices counted it."},
+    {"name": "audits", "description": "Whether SLSs were kept, as probes measured and devices counted."},
     {"name": "webhooks", "description": "Who is told of events: signed, at least once, in order per reservation."},
     {"name": "devices", "description": "What the devices have."},
     {"name": "health", "description": "Outside the versioned API, without a token."},

@@ -81,7 +81,8 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         "timezone": ZONE, "zone": ZONE, "recurrence": RECURRENCE,
         "labels": LABEL_PAIRS, _OF_LABELS: LABEL, "label": LABEL_PAIR,
         **dict.fromkeys(
-            ("device", "interface", "ingress", "egress", "domain", "resource", "reservation", "place", "typed"), PLACE
+            ("device", "interface", "ingress", "egress", "domain", "resource", "reservation", "place", "sls", "typed"),
+            PLACE,
         ),
         **dict.fromkeys(("unit", "user", "accounts"), PROCESSES),
         "may": EVENT_KIND,

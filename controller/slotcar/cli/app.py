@@ -9,6 +9,7 @@ import typer
 from slotcar.cli import (
     admin,
     adopting,
+    auditing,
     contexts,
     costing,
     database,
@@ -105,7 +106,7 @@ def root(
 
 
 for module in (
-    starting, planning, enquiring, reserving, grouping, viewing, usage, explaining, offers, costing, devices, adopting,
-    holding, hosts, delegating, policies, webhooks, domains, contexts, signing_in, database, admin,
+    starting, planning, enquiring, reserving, grouping, viewing, usage, auditing, explaining, offers, costing, devices,
+    adopting, holding, hosts, delegating, policies, webhooks, domains, contexts, signing_in, database, admin,
 ):  # fmt: skip
     module.register(app)

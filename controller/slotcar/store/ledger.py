@@ -27,6 +27,7 @@ from slotcar.book.transaction import Transaction
 from slotcar.policy.delegating import Delegation
 from slotcar.reservation.model import Reservation
 from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema
+from slotcar.store.audits import AuditStore
 from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
 from slotcar.store.database import LEADER_KEY
@@ -74,6 +75,7 @@ class Ledger:
         self.nsi_provided = ConnectionStore(engine, schema.nsi_provided)
         self.nsi_requested = ConnectionStore(engine, schema.nsi_requested)
         self.measurements = Measurements(engine)
+        self.audits = AuditStore(engine)
 
     def __enter__(self) -> Ledger:
         return self

@@ -252,3 +252,37 @@ probe_sample = Table(
     Column("throughput_bps", BigInteger),
     Column("loss_ppm", Integer),
 )
+
+audit_window = Table(
+    "audit_window",
+    metadata,
+    Column("sls", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("destination", Text, primary_key=True),
+    Column("step_s", Integer, primary_key=True),
+    Column("start_us", BigInteger, primary_key=True),
+    Column("measured_us", BigInteger, nullable=False),
+    Column("arrived_packets", BigInteger, nullable=False),
+    Column("lost_packets", BigInteger, nullable=False),
+    Column("unanswered_packets", BigInteger, nullable=False),
+    Column("remarked_packets", BigInteger, nullable=False),
+    Column("untold_packets", BigInteger, nullable=False),
+    Column("clock_error_us", BigInteger),
+    Column("variation_error_us", BigInteger, nullable=False),
+    Column("least_delay_us", BigInteger),
+    Column("delays", JSONB, nullable=False),
+    Column("variations", JSONB, nullable=False),
+    Column("loss_periods", BigInteger, nullable=False),
+    Column("longest_loss", BigInteger, nullable=False),
+    Column("shortest_distance", BigInteger),
+)
+
+audit_way = Table(
+    "audit_way",
+    metadata,
+    Column("sls", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("destination", Text, primary_key=True),
+    Column("until_us", BigInteger, nullable=False),
+    Column("verdict", Text, nullable=False),
+)

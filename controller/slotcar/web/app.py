@@ -17,6 +17,7 @@ from slotcar.api.context import Context
 from slotcar.web import (
     account,
     approvals,
+    audits,
     boundaries,
     costs,
     devices,
@@ -44,7 +45,7 @@ PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
         home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage,
-        costs, logs, policies, account,
+        audits, costs, logs, policies, account,
     )
     for page in entity.PAGES
 )  # fmt: skip

@@ -25,7 +25,7 @@ _EVERYBODY = (
 )  # fmt: skip
 _WITH_OVERVIEW = (
     ("/approvals", "Approvals", "a"), ("/links", "Links", "l"), ("/map", "Map", "m"), ("/devices", "Devices", "d"),
-    ("/rollback", "Rollback", "k"), ("/policies", "Policies", "w"),
+    ("/rollback", "Rollback", "k"), ("/policies", "Policies", "w"), ("/audits", "Audits", "s"),
 )  # fmt: skip
 _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "c"))
 

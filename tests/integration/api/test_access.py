@@ -126,6 +126,13 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
         "/v1/webhooks": {"url": "https://example.net/", "secret": "file:/nowhere"},
         "/v1/transfers": {**ENDS, "volume": "1 GB", "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"},
         "/v1/probes": {**ENDS, "tool": "ping", "rtt": "20 ms"},
+        "/v1/audits/streams": {
+            **ENDS,
+            "sls": "anl-esnet-ip-premium",
+            "start": "2026-01-01T00:00:00Z",
+            "interval_us": 100_000,
+            "packets": [[0, 0, 9_000]],
+        },
     }
     last = {
         "extend": {"by": "PT1M"},

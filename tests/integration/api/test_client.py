@@ -191,6 +191,9 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     assert slotcar.send(verbs.RecordTransfer(*ends, "1 GB", began))["throughput_bps"] > 0
     assert slotcar.send(verbs.RecordProbe(*ends, "iperf3", rtt="50 ms"))["rtt_us"] == 50_000
     assert slotcar.send(verbs.EstimateAccuracy())["unknown"] == 1
+    with pytest.raises(Problem, match="nothing to audit"):
+        slotcar.record_stream("anl-esnet-ip-premium", *ends, began, 100_000, [[0, 0, 9_000]])
+    assert {one["nothing"] for one in slotcar.audits()["items"]} == {"no delay, variation or loss was agreed"}
     assert slotcar.send(verbs.Closest({"file": ["anl-premium"]}, ["lbnl-premium"]))["items"]
     assert slotcar.send(verbs.Gather({"anl-premium": "1 GB", "lbnl-premium": "1 GB"}))["items"]
     assert slotcar.send(verbs.ReservationUsage(handle))["handle"] == handle

@@ -15,11 +15,12 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from slotcar.api import metrics
-from slotcar.base.timebase import iso
+from slotcar.base.timebase import iso, to_us
 from slotcar.book.timeline import active_at
 from slotcar.measuring.counters.metering import add_carried
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
+from slotcar.store.audits import AuditedWay
 from slotcar.store.counts import OUT, CountedStep
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
@@ -184,6 +185,9 @@ def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Figures:
     created(api)
     figures_of(api)
     an_evening(ledger)
+    way = AuditedWay("anl-esnet-ip-premium", "anl-premium", "lbnl-premium")
+    ledger.audits.add(way, 0, to_us(T), [])
+    assert ledger.audits.stand(way, "broken") == "unknown"
     ledger.webhooks.queue(T)
     figures = figures_of(api)
     # Prometheus makes it of every scrape.
@@ -291,3 +295,18 @@ def test_what_was_used_and_dropped_is_told_by_sls_and_link_from_the_beginning(se
     assert figures["slotcar_link_sent_bytes_total"][way] == 750
     assert figures["slotcar_link_dropped_packets_total"][way] == 2
     assert not any("sls_used" in name for name in figures_of(serve(how={"loop": status}))), "no token is asked for"
+
+
+def test_an_sls_is_told_by_the_worst_of_its_ways(serve: Serve, ledger: Ledger) -> None:
+    api = serve()
+    name = "anl-esnet-ip-premium"
+    assert figures_of(api)["slotcar_sls_kept"] == {}
+    for number, (sls, verdict) in enumerate(((name, "kept"), (name, "broken"), ("gone", "kept"))):
+        way = AuditedWay(sls, "anl-premium", f"far-{number}")
+        ledger.audits.add(way, 0, to_us(T) + number, [])
+        ledger.audits.stand(way, verdict)
+    figures = figures_of(api)
+    assert figures["slotcar_sls_kept"] == {(("sls", name),): 0}
+    assert figures["slotcar_sls_measured_timestamp_seconds"][("sls", name),] == pytest.approx(T.timestamp())
+    ledger.audits.stand(AuditedWay(name, "anl-premium", "far-1"), "kept")
+    assert figures_of(api)["slotcar_sls_kept"] == {(("sls", name),): 1}

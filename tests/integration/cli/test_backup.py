@@ -138,6 +138,11 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
             values = ", ".join(["'x'"] * 5 + ["1"] * column.startswith("volume") + ["now()"] * column.count("at"))
             names = "source, destination, source_domain, destination_domain, tool"
             raw.execute(f"INSERT INTO {table} ({names}, {column}) VALUES ({values})")
+        raw.execute(
+            "INSERT INTO audit_window VALUES ('x', 'a', %s, 3600, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, '{}', '{}', 1, 1, 1)",
+            [STRANGE],
+        )
+        raw.execute("INSERT INTO audit_way VALUES ('x', 'a', %s, 1, 'kept')", [STRANGE])
         raw.execute("INSERT INTO webhook_delivery VALUES (%s, 1, 'x', 0, now(), now(), NULL, '')", webhook)
     before, backup = views(cli), tmp_path / "backup"
     done = cli("db", "backup", backup)
@@ -285,7 +290,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses delegations; connections by NSI; sessions of people whom an issuer named;"
+        "This loses delegations; what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
         " connections over several domains; what transfers took, and what probes measured;"
         " what devices counted of reservations and links; which reservations are one group;"
         " sessions of browsers; ",
@@ -294,7 +299,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; connections by NSI; ",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; what probes measured of SLSs; ",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0

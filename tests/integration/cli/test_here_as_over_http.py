@@ -131,6 +131,7 @@ TEXTS = (
     "endpoints", "services", "limits", "enquire --add hep/cms", "enquire ENDS", "drift --device anl-7507-9",
     "diff --device anl-7507-9", "render --at 2027-03-02T08:30:00Z --device anl-7507-1", "webhook list",
     "plan FILE --set all", "plan OTHERS --set all --diff --all", "plan TOOMUCH", "whoami", f"costs {PAIR}", "estimates",
+    "audit", "audit nobody", "audit anl-esnet-ip-premium --report 2027-02",
     "usage --unused", "usage --by owner", "usage hep/cms", "policy why hep/cms",
     "costs --from anl-premium --to nowhere --volume 1G", "closest --file f=anl-premium --ce lbnl-premium",
     "gather anl-premium=1GB --ce lbnl-premium", "host tuning lbnl-premium", "host tuning nowhere",

@@ -116,6 +116,7 @@ def test_links_are_those_of_the_role() -> None:
         "/devices",
         "/rollback",
         "/policies",
+        "/audits",
     }
     assert [link.address for link in operator if link.here] == ["/reservations"]
     assert len({link.key for link in operator}) == len(operator)

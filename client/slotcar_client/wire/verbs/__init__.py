@@ -8,6 +8,7 @@ document has as a tag.
 
 from typing import Any
 
+from slotcar_client.wire.verbs.audits import Audits, RecordStream
 from slotcar_client.wire.verbs.connections import (
     CommitConnection,
     Connect,
@@ -80,6 +81,7 @@ __all__ = [
     "Addable",
     "Apply",
     "Approve",
+    "Audits",
     "Bind",
     "Boundaries",
     "Boundary",
@@ -129,6 +131,7 @@ __all__ = [
     "Progress",
     "Rates",
     "RecordProbe",
+    "RecordStream",
     "RecordTransfer",
     "Reject",
     "Release",

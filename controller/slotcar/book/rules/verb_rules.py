@@ -106,7 +106,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     ),
     **dict.fromkeys((verbs.ReservationUsage, verbs.CountedUsage, verbs.UnusedReservations, verbs.LinkUsage), _READS),
     **dict.fromkeys((verbs.Closest, verbs.Gather, verbs.EstimateAccuracy), _READS),
-    **dict.fromkeys((verbs.RecordTransfer, verbs.RecordProbe), _READS),
+    **dict.fromkeys((verbs.RecordTransfer, verbs.RecordProbe, verbs.Audits, verbs.RecordStream), _READS),
     **dict.fromkeys((verbs.Difference, verbs.Holds, verbs.Hold, verbs.Release), _READS),
     **dict.fromkeys((verbs.WebhookAdd, verbs.WebhookList, verbs.WebhookRemove, verbs.WebhookTest), _READS),
     **dict.fromkeys((verbs.Delegate, verbs.Withdraw), VerbRule(_STAYS, True)),

@@ -134,6 +134,7 @@ class Meter:
         if self._rolled_up_s is None or passed_s - self._rolled_up_s >= ROLL_UP.total_seconds():
             self._rolled_up_s = passed_s
             self.ledger.counts.roll_up(now)
+            self.ledger.audits.forget(now)
 
 
 def add_carried(carried: Carried, steps: Iterable[CountedStep], opened: Iterable[Active]) -> None:

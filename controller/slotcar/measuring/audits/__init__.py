@@ -1,0 +1,1 @@
+"""Whether SLSs were kept: what probes measured, judged by what was agreed (ADR 87)."""
