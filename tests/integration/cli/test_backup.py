@@ -299,7 +299,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; what probes measured of SLSs; ",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; what probes measured",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0
