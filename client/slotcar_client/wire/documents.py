@@ -1216,6 +1216,27 @@ class PeerAnswers(TypedDict):
     answers: list[str]
 
 
+class ConnectionSegment(TypedDict):
+    """What a domain of a connection says of its segment; the neighbours bring it along the row."""
+
+    domain: str
+    phase: Annotated[str, "of the connection in that domain"]
+    committed: Annotated[int, "the version in force there; 0 for none"]
+    slot: Annotated[str, "what its devices have of the slot that is open; empty where none is, or none was told"]
+    why: str
+    stated_at: Annotated[Time, "by that domain's clock"]
+
+
+class KeptTicket(TypedDict):
+    """What a segment rests on: what the next domain has signed."""
+
+    issuer: str
+    number: Annotated[str, "its issuer's for it"]
+    ends: Time
+    sls: Annotated[list[str], "by which agreements the traffic crosses the border"]
+    ticket: Annotated[str, "the JWS"]
+
+
 class Connection(TypedDict):
     """A reservation over several domains, as one of them knows it."""
 
@@ -1235,6 +1256,8 @@ class Connection(TypedDict):
     slots: list[Slot]
     ticket: Annotated[str, "for an agent to show to the previous domain"]
     request_for_next: Annotated[str, "what an agent asks the next domain for"]
+    rests_on: Annotated[KeptTicket | None, "the next domain's ticket; null where none is kept"]
+    segments: Annotated[list[ConnectionSegment], "in the row's order, of the domains that were heard of so far"]
 
 
 class Connections(TypedDict):

@@ -649,6 +649,55 @@ class BoundarySeen(Kind):
     devices: Names
 
 
+# -- connections over several domains ---------------------------------------------------------------------------------
+
+
+class OfConnection(Kind):
+    """A step of a connection over several domains, as this domain took it; `owner` with its domain, `hep@anl`.
+
+    Attributes:
+        previous, next: the domains that ask this one, and that it asks; empty of the first, and of the last.
+    """
+
+    connection: str
+    owner: str
+    name: str
+    version: int
+    previous: str = ""
+    next: str = ""
+    message: str = ""
+
+
+@event("connection.asked", Of.CONTROLLER)
+class ConnectionAsked(OfConnection):
+    """A connection, or another form of one in force, was asked for: this domain holds its segment and asks the next."""
+
+
+@event("connection.held", Of.CONTROLLER)
+class ConnectionHeld(OfConnection):
+    """This domain and all behind it hold their segments, until it is known what was decided."""
+
+
+@event("connection.committed", Of.CONTROLLER)
+class ConnectionCommitted(OfConnection):
+    """A version of it is in force here and in all domains behind."""
+
+
+@event("connection.refused", Of.CONTROLLER)
+class ConnectionRefused(OfConnection):
+    """An attempt was given up; what was in force before it stays. `message` says which domain refused, in its numbers."""
+
+
+@event("connection.ended", Of.CONTROLLER)
+class ConnectionEnded(OfConnection):
+    """It is ended before its time, in all domains."""
+
+
+@event("connection.passed", Of.CONTROLLER)
+class ConnectionPassed(OfConnection):
+    """Its time is over."""
+
+
 # -- devices ---------------------------------------------------------------------------------------------------------
 
 

@@ -26,5 +26,5 @@ def agreement_for(broker: Broker) -> Agreement | None:
     return Agreement(
         settings.domain, broker.network, broker.ledger.connections, LedgerSegments(broker, settings.domain), key,
         load_neighbours(broker.network, settings.domain, folder), carrier, broker.clocks.now, threads,
-        (threads.close, carrier.close),
+        (threads.close, carrier.close), record=broker.ledger.record,
     )  # fmt: skip

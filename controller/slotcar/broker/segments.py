@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import iso
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, State
 from slotcar.book.rules.gate import needs_approval
@@ -45,6 +46,17 @@ class LedgerSegments:
     def is_in_force(self, connection: Connection) -> bool:
         entry = self.entry(connection)
         return entry is not None and entry.state in (State.COMMITTED, State.ENDED)
+
+    def slot(self, connection: Connection, now: datetime) -> str:
+        """How many devices have the slot that is open; their names stay at home."""
+        entry = self.entry(connection)
+        if entry is None or not any(window.contains(now) for window in entry.reservation.windows):
+            return ""
+        slot = self.broker.with_slots((entry,), ITSELF, now)[0].slot
+        if slot is None:
+            return ""
+        count = sum(one.state is SlotState.IN_PLACE for one in slot.devices)
+        return f"{slot.state.words}, on {count} of {len(slot.devices)} devices since {iso(slot.window.start)}"
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """As the ledger has it: another domain's owner is named with that."""

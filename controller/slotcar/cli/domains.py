@@ -116,6 +116,35 @@ def end(
         _show(slotcar.send(EndConnection(connection, reason)))
 
 
+@domains.command()
+def settle(
+    connection: Annotated[str | None, typer.Argument(metavar="[CONNECTION]", show_default=False)] = None,
+    api: Api = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Ask the neighbours about what is under way or in force, or about one connection, and follow what they say.
+
+    A controller does so itself when it begins, and every hour.
+    """
+    from slotcar_client.wire.verbs import SettleConnections
+
+    with remote(api, token_file) as slotcar:
+        listed = slotcar.send(SettleConnections(connection))["items"]
+    if not listed:
+        stdout().print("Nothing is under way or in force.")
+    for one in listed:
+        _show(one)
+
+
+@domains.command()
+def show(connection: ConnectionArgument, api: Api = None, token_file: TokenFile = None) -> None:
+    """Show a reservation over several domains, and what each domain says of its segment."""
+    from slotcar_client.wire.verbs import ConnectionStatus
+
+    with remote(api, token_file) as slotcar:
+        _show(slotcar.send(ConnectionStatus(connection)))
+
+
 def _reservation_of(file: Path) -> dict[str, Any]:
     """
     Raises:
@@ -145,6 +174,7 @@ def _show(connection: documents.Connection) -> None:
         f"{connection['connection']}  {connection['owner']}/{connection['name']}",
         f"way    {_way(connection)}",
         f"state  {_state(connection)}",
+        *(f"  {_segment(segment)}" for segment in connection["segments"]),
     ]
     stdout().print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
@@ -159,6 +189,12 @@ def _state(connection: documents.Connection) -> str:
     why = f": {connection['why']}" if connection["why"] else ""
     in_force = f", version {connection['committed']} in force" if connection["committed"] else ""
     return f"{connection['phase']}{in_force}{doubt}{why}"
+
+
+def _segment(segment: documents.ConnectionSegment) -> str:
+    in_force = f", version {segment['committed']} in force" if segment["committed"] else ""
+    slot = f"; {segment['slot']}" if segment["slot"] else ""
+    return f"{segment['domain']}: {segment['phase']}{in_force}{slot}, at {segment['stated_at']}"
 
 
 def _clock(ahead_ms: int | None) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slotcar.base.timebase import iso
@@ -15,6 +16,7 @@ from slotcar.domains.agreement import Agreement
 from slotcar.domains.errors import ConnectionRefused, NotThatWay, UnknownConnection
 from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
+from slotcar.domains.tickets import claims_of
 from slotcar.domains.way import Asker, PeerRequest
 from slotcar.planning.errors import NotPossible
 from slotcar.policy.asking import require
@@ -27,6 +29,8 @@ from slotcar_client.wire import documents, verbs
 #: So long a client waits for the domains to agree; it may ask again.
 LONGEST_WAIT_S = 30.0
 MOST_LISTED = 1000
+#: So long it is waited for neighbours that are asked about what is open.
+LONGEST_SETTLING_S = 10.0
 
 
 @answers(verbs.Connect)
@@ -90,7 +94,23 @@ def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: 
     _changeable(agreement, verb.connection, caller)
     require_reason(verb.reason)
     agreement.end(verb.connection, verb.reason or "ended")
-    return _document(agreement, agreement.settled(verb.connection, LONGEST_WAIT_S))
+    agreement.settled(verb.connection, LONGEST_WAIT_S)
+    return _document(agreement, agreement.over_everywhere(verb.connection, LONGEST_WAIT_S))
+
+
+@answers(verbs.SettleConnections)
+def settle_connections(
+    verb: verbs.SettleConnections, desk: Desk, caller: Caller, _now: datetime
+) -> documents.Connections:
+    require(caller, verb.operation, "settle connections")
+    agreement = _agreement(desk)
+    open_ones = agreement.settle(verb.connection)[:MOST_LISTED]
+    until_s = time.monotonic() + LONGEST_SETTLING_S
+    return {
+        "items": [
+            _document(agreement, agreement.settled(each, max(0.0, until_s - time.monotonic()))) for each in open_ones
+        ]
+    }
 
 
 @answers(verbs.ConnectionStatus)
@@ -221,4 +241,29 @@ def _document(agreement: Agreement, connection: Connection) -> documents.Connect
         ],
         "ticket": agreement.ticket_for(connection) if connection.by_agent else "",
         "request_for_next": agreement.request_for_next(connection.id) if connection.by_agent else "",
+        "rests_on": _kept_ticket(connection),
+        "segments": [
+            {
+                "domain": state.domain,
+                "phase": state.phase.value,
+                "committed": state.committed,
+                "slot": state.slot,
+                "why": state.why,
+                "stated_at": iso(state.stated_at.replace(microsecond=0)),
+            }
+            for state in agreement.segment_states(connection)
+        ],
+    }
+
+
+def _kept_ticket(connection: Connection) -> documents.KeptTicket | None:
+    claims = claims_of(connection.ticket)
+    if claims is None:
+        return None
+    return {
+        "issuer": claims["iss"],
+        "number": claims["jti"],
+        "ends": iso(datetime.fromtimestamp(float(claims["exp"]), UTC)),
+        "sls": list(claims["sls"]),
+        "ticket": connection.ticket,
     }

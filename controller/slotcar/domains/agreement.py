@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import structlog
@@ -22,10 +22,11 @@ from slotcar.base.problems import SlotcarError, printable, shortened
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.domains import protocol
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
+from slotcar.domains.events import event_of
 from slotcar.domains.keeping import connection_of, row_of
 from slotcar.domains.keys import DomainKey
 from slotcar.domains.model import (
-    SETTLED,
+    OVER,
     Connection,
     ConnectionPhase,
     Deed,
@@ -34,7 +35,18 @@ from slotcar.domains.model import (
     PeerMessage,
 )
 from slotcar.domains.neighbours import Meetings, Neighbour, known
+from slotcar.domains.segment_states import (
+    SegmentState,
+    for_receiver,
+    heard_states,
+    in_order,
+    own_state,
+    row_of_state,
+    state_of_row,
+    tells,
+)
 from slotcar.domains.tickets import (
+    LARGEST_CLOCK_DIFFERENCE,
     TicketTerms,
     checked_message,
     checked_ticket,
@@ -46,12 +58,21 @@ from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, p
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
-from slotcar.store.connections import ConnectionRow, ConnectionStore
+from slotcar.store.connections import ConnectionRow, ConnectionStore, TicketRow
+from slotcar_client.wire.events import Kind as EventKind
 
 log = structlog.get_logger("slotcar.domains")
 #: What is not answered is said again after so long, and then twice as long, up to the longest.
 FIRST_REPEAT, LONGEST_REPEAT = timedelta(seconds=1), timedelta(seconds=30)
 LONGEST_WHY = 2000
+#: Neighbours are asked about what is in force when a controller begins, and then so often: an end may have been missed.
+ASK_EVERY = timedelta(hours=1)
+#: A question goes along the row no more often than this.
+ASK_AGAIN = timedelta(seconds=1)
+#: How often it is looked what devices have of a slot.
+LOOK_AT_SLOTS = timedelta(seconds=5)
+FORGET_TICKETS_EVERY = timedelta(hours=1)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: Another controller of the domain may have gone on with a connection.
 LOOK_AGAIN_S = 0.2
 #: A step that others are quicker with is taken anew so often.
@@ -70,6 +91,9 @@ class SegmentKeeper(Protocol):
 
     def is_in_force(self, connection: Connection) -> bool:
         """Whether the segment of what is committed is still there."""
+
+    def slot(self, connection: Connection, now: datetime) -> str:
+        """What the domain's devices have of the slot that is open, in words for neighbours; empty where none is."""
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """The request as this domain's ledger has it."""
@@ -110,7 +134,7 @@ class Agreement:
     """Attributes:
     name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
     foreign: neighbours that speak another protocol. closes: what ends with it.
-    watchers: are told which connection has changed.
+    watchers: are told which connection has changed. record: writes into the log what happened.
     """
 
     name: str
@@ -125,10 +149,14 @@ class Agreement:
     closes: tuple[Callable[[], None], ...] = ()
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     foreign: Mapping[str, ForeignNeighbour] = field(default_factory=dict)
+    record: Callable[[EventKind, datetime], None] = lambda _says, _now: None
     meetings: Meetings = field(default_factory=Meetings)
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
+    _queried_at: dict[tuple[str, str], datetime] = field(default_factory=dict)
+    _slots: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+    _tickets_forgotten: datetime | None = None
 
     # -- what clients ask for ------------------------------------------------------------------------------------
 
@@ -158,6 +186,7 @@ class Agreement:
         connection = replace(connection, waits=waits)
         if not self.store.add(row_of(connection, 1, now)):
             return self.get(new_id)
+        self._log(None, connection)
         self.drive(new_id)
         return self.get(new_id)
 
@@ -230,6 +259,10 @@ class Agreement:
         message = PeerMessage(
             Kind.CONFIRMED, connection_id, connection.version, connection.next, self.name, content=ticket
         )
+        if connection.phase in OVER:
+            raise TicketRefused(
+                f"{self.name}: connection {connection_id} is {connection.phase.value}: no ticket is taken"
+            )
         self._require_ticket(connection, message)
         self._step(connection_id, lambda each: protocol.receive(each, message, self.now())[0] or each)
         self.drive(connection_id)
@@ -259,13 +292,62 @@ class Agreement:
     def settled(self, connection_id: str, timeout_s: float) -> Connection:
         """The connection once nothing is left to do, or after so long."""
         until_s = time.monotonic() + timeout_s
-        while (connection := self.get(connection_id)).phase not in SETTLED:
-            rest_s = until_s - time.monotonic()
-            if rest_s <= 0:
-                break
+        while not (connection := self.get(connection_id)).is_settled and self._waits(until_s):
+            pass
+        return connection
+
+    def over_everywhere(self, connection_id: str, timeout_s: float) -> Connection:
+        """The connection once all domains that are known of have said that it is over, or after so long."""
+        until_s = time.monotonic() + timeout_s
+        while True:
+            connection = self.get(connection_id)
+            is_over = all(state.is_over for state in self.segment_states(connection))
+            if is_over or not self._waits(until_s):
+                return connection
+            if connection.is_settled:
+                self.ask(connection)
+
+    def _waits(self, until_s: float) -> bool:
+        """Waits until something may have changed; whether there is time left."""
+        rest_s = until_s - time.monotonic()
+        if rest_s > 0:
             with self._changed:
                 self._changed.wait(min(rest_s, LOOK_AGAIN_S))
-        return connection
+        return rest_s > 0
+
+    # -- what was missed -----------------------------------------------------------------------------------------
+
+    def settle(self, connection_id: str | None = None) -> tuple[str, ...]:
+        """Asks the neighbours at once about a connection, or all that are open; which ones. What they say is followed.
+
+        Raises:
+            UnknownConnection.
+        """
+        now = self.now()
+        rows = [*self.store.unsettled(), *self.store.not_over(now, ConnectionPhase.START.value)]
+        ids = tuple(row.id for row in rows) if connection_id is None else (connection_id,)
+        for each in ids:
+            self.drive(each)
+            self.ask_again(each)
+            self.ask(self.get(each))
+        return ids
+
+    def ask(self, connection: Connection, *, but: str = "") -> None:
+        """Asks neighbours, `but` the one that wants to know, what they have of a connection that is settled here."""
+        now = self.now()
+        for question in protocol.questions(connection):
+            key = (connection.id, question.receiver)
+            with self._changed:
+                queried_at = self._queried_at.get(key)
+                if question.receiver == but or (queried_at is not None and now - queried_at < ASK_AGAIN):
+                    continue
+                self._queried_at[key] = now
+            self._say(question)
+
+    def segment_states(self, connection: Connection) -> list[SegmentState]:
+        """What each domain of the row says of its segment, as far as it was heard."""
+        own = own_state(connection, self._slots.get(connection.id, (None, ""))[1], self.now())
+        return in_order([own, *map(state_of_row, self.store.segment_rows(connection.id))], connection)
 
     def in_force(self, connection_id: str, version: int, timeout_s: float) -> Connection:
         """The connection once an attempt is in force.
@@ -301,8 +383,34 @@ class Agreement:
             raise
         self.meetings.differences[sender] = difference
         self.meetings.troubles.pop(sender, None)
+        self._hear_segments(message, body.get("segments"))
+        if message.kind is Kind.STATES:
+            return []
         reply = self._take(message)
+        if reply is None and message.kind is Kind.QUERY:
+            reply = replace(message, kind=Kind.STATES, sender=self.name, receiver=sender, why="", content="")
         return [self._signed(reply)] if reply else []
+
+    def _hear_segments(self, message: PeerMessage, listed: object) -> None:
+        """Keeps what a neighbour says of segments on its side, and hands on what no other message will bring."""
+        row = self.store.find(message.connection)
+        connection = connection_of(row) if row else None
+        if connection is None or message.sender not in (connection.previous, connection.next):
+            return
+        states = heard_states(listed, message.sender, self.name)
+        news = [state for state in states if self.store.tell(row_of_state(connection.id, state))]
+        if news:
+            with self._changed:
+                self._changed.notify_all()
+        if connection.is_settled or connection.phase is ConnectionPhase.TERMINATING:
+            other = connection.next if message.sender == connection.previous else connection.previous
+            if news and other is not None:
+                self._say(self._telling(connection, other))
+            if message.kind is Kind.QUERY:
+                self.spread(lambda: self.ask(connection, but=message.sender))
+
+    def _telling(self, connection: Connection, receiver: str) -> PeerMessage:
+        return PeerMessage(Kind.STATES, connection.id, connection.version, self.name, receiver)
 
     def _take(self, message: PeerMessage) -> PeerMessage | None:
         row = self.store.find(message.connection)
@@ -341,7 +449,8 @@ class Agreement:
             )
         if present is None:
             connection = self._begun(message.connection, request, segment, now, by_agent=False)
-            self.store.add(row_of(connection, 1, now))
+            if self.store.add(row_of(connection, 1, now)):
+                self._log(None, connection)
         else:
             self._step(
                 message.connection,
@@ -369,7 +478,22 @@ class Agreement:
         request = PeerRequest.from_text(connection.request)
         if message.version == connection.version and connection.phase is ConnectionPhase.CHECKING:
             terms = self._terms(connection, request, self.name)
-            checked_ticket(message.content, message.sender, neighbour.certificate, terms, self.now())
+            claims = checked_ticket(message.content, message.sender, neighbour.certificate, terms, self.now())
+            self._require_first_use(message, claims)
+
+    def _require_first_use(self, message: PeerMessage, claims: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            TicketRefused: a ticket of this number was taken for another attempt.
+        """
+        ends = datetime.fromtimestamp(float(claims["exp"]), UTC)
+        ticket = TicketRow(message.sender, claims["jti"], message.connection, message.version, ends)
+        first = self.store.take_ticket(ticket)
+        if (first.connection, first.version) != (ticket.connection, ticket.version):
+            raise TicketRefused(
+                f"{message.sender}'s ticket {ticket.number} was taken already, for version {first.version} of connection"
+                f" {first.connection}"
+            )
 
     # -- what is done and said -----------------------------------------------------------------------------------
 
@@ -412,7 +536,8 @@ class Agreement:
 
     def _say_now(self, message: PeerMessage) -> None:
         if message.receiver in self.foreign:
-            self._say_foreign(message)
+            if message.kind not in (Kind.QUERY, Kind.STATES):  # it is looked after by its own protocol
+                self._say_foreign(message)
             return
         neighbour = self.neighbours.get(message.receiver)
         if neighbour is None:
@@ -457,8 +582,13 @@ class Agreement:
             "version": message.version,
             "why": message.why[:LONGEST_WHY],
             "content": content,
+            "segments": self._segments_for(message),
         }
         return signed_message(self.key, message.receiver, body, self.now())
+
+    def _segments_for(self, message: PeerMessage) -> list[dict[str, Any]]:
+        row = self.store.find(message.connection)
+        return for_receiver(self.segment_states(connection_of(row)), message.receiver) if row else []
 
     def _for_next(self, text: str) -> str:
         request = PeerRequest.from_text(text)
@@ -486,16 +616,41 @@ class Agreement:
     def tick(self) -> None:
         """What time brings: holds that run out, messages that are said again, segments that somebody has taken away."""
         now = self.now()
-        for row in self.store.unsettled():
+        for row in (*self.store.unsettled(), *self.store.over(now, ConnectionPhase.START.value)):
             self._step(row.id, lambda each: protocol.elapsed(each, now))
             self.drive(row.id)
-        for row in self.store.not_over(now, ConnectionPhase.START.value):
-            connection = connection_of(row)
-            if connection.committed and not self.segments.is_in_force(connection):
-                self.end(row.id, "its segment was cancelled")
+        in_force = [connection_of(row) for row in self.store.not_over(now, ConnectionPhase.START.value)]
+        for connection in in_force:
+            self._look_after(connection, now)
+        self._forget({connection.id for connection in in_force}, now)
+
+    def _look_after(self, connection: Connection, now: datetime) -> None:
+        """What is in force: somebody may have cancelled it here, or ended it elsewhere, and devices get it at its start."""
+        if not connection.committed:
+            return
+        if not self.segments.is_in_force(connection):
+            self.end(connection.id, "its segment was cancelled")
+            return
+        neighbours = [name for name in (connection.previous, connection.next) if name is not None]
+        if any(now - self._queried_at.get((connection.id, name), _LONG_AGO) >= ASK_EVERY for name in neighbours):
+            self.ask(connection)
+        looked_at, words = self._slots.get(connection.id, (_LONG_AGO, ""))
+        if now - looked_at >= LOOK_AT_SLOTS:
+            self._slots[connection.id] = now, self.segments.slot(connection, now)
+            if self._slots[connection.id][1] != words:
+                for name in neighbours:
+                    self._say(self._telling(connection, name))
+
+    def _forget(self, in_force: set[str], now: datetime) -> None:
+        """What is remembered of the past, and changes nothing any more."""
         with self._changed:
             old = now - 4 * LONGEST_REPEAT
             self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
+            self._queried_at = {key: at for key, at in self._queried_at.items() if key[0] in in_force or at > old}
+            self._slots = {key: each for key, each in self._slots.items() if key in in_force}
+        if self._tickets_forgotten is None or now - self._tickets_forgotten >= FORGET_TICKETS_EVERY:
+            self.store.forget_tickets(now - LARGEST_CLOCK_DIFFERENCE)
+            self._tickets_forgotten = now
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
@@ -538,13 +693,25 @@ class Agreement:
             if self.store.change(row_of(after, row.revision + 1, self.now())):
                 with self._changed:
                     self._changed.notify_all()
+                self._log(before, after)
                 for watcher in self.watchers:
                     watcher(connection_id)
                 news = protocol.news(before, after)
                 if news is not None:
                     self._say(news)
+                for neighbour in tells(before, after):
+                    self._say(self._telling(after, neighbour))
                 return after
         raise LedgerUnavailable(f"connection {connection_id} is changed by others all the time")
+
+    def _log(self, before: Connection | None, after: Connection) -> None:
+        """Once at most: a controller that dies right here has told nobody."""
+        says = event_of(before, after)
+        if says is not None:
+            try:
+                self.record(says, self.now())
+            except LedgerUnavailable as error:
+                log.warning("an event was not recorded", connection=after.id, because=str(error))
 
     def _row(self, connection_id: str) -> ConnectionRow:
         row = self.store.find(connection_id)

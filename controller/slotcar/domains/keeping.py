@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from slotcar.base.timebase import iso
-from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, NextSays, Own
+from slotcar.domains.model import Connection, ConnectionPhase, NextSays, Own
 from slotcar.store.connections import ConnectionRow
 
 _ENUMS: dict[str, type[Enum]] = {"phase": ConnectionPhase, "own": Own, "next_says": NextSays}
@@ -18,8 +18,9 @@ NAMES = tuple(one.name for one in fields(Connection))
 
 def row_of(connection: Connection, revision: int, now: datetime) -> ConnectionRow:
     document = {name: _written(getattr(connection, name)) for name in NAMES}
-    settled = connection.phase in SETTLED
-    return ConnectionRow(connection.id, connection.phase.value, settled, revision, connection.ends, document, now)
+    return ConnectionRow(
+        connection.id, connection.phase.value, connection.is_settled, revision, connection.ends, document, now
+    )
 
 
 def connection_of(row: ConnectionRow) -> Connection:

@@ -32,6 +32,9 @@ class ConnectionPhase(Enum):
 #: In these nothing is left to do.
 SETTLED = frozenset({ConnectionPhase.START, ConnectionPhase.FAILED, ConnectionPhase.TERMINATED, ConnectionPhase.ENDED})
 
+#: These are never left.
+OVER = frozenset({ConnectionPhase.FAILED, ConnectionPhase.TERMINATED, ConnectionPhase.ENDED})
+
 
 class Own(Enum):
     """What this domain's ledger has of the attempt. `HELD` ends by itself; `KEPT` ends only by a decision."""
@@ -55,7 +58,10 @@ class NextSays(Enum):
 
 
 class Kind(Enum):
-    """What a message says. `PENDING`: the sender is at work on it. `QUERY`: the sender wants to know what was decided."""
+    """What a message says. `PENDING`: the sender is at work on it. `QUERY`: the sender wants to know what was decided.
+
+    `STATES` changes no connection: it brings what every message brings (`slotcar.domains.segment_states`).
+    """
 
     RESERVE = "reserve"
     PENDING = "reservePending"
@@ -68,6 +74,7 @@ class Kind(Enum):
     QUERY = "query"
     TERMINATE = "terminate"
     TERMINATED = "terminateConfirmed"
+    STATES = "segmentStates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,12 @@ class Connection:
     @property
     def is_first(self) -> bool:
         return self.previous is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to do here. What was held when its time was over is given back."""
+        holds = self.phase is ConnectionPhase.ENDED and self.own in (Own.HELD, Own.KEPT)
+        return self.phase in SETTLED and not holds
 
     @property
     def in_doubt(self) -> bool:

@@ -16,6 +16,7 @@ from slotcar.base.units import format_duration
 from slotcar.domains.model import (
     HOLD,
     LONGEST_CHECK,
+    OVER,
     SETTLED,
     Connection,
     ConnectionPhase,
@@ -95,7 +96,7 @@ def changed(
 
 def ended(connection: Connection, why: str) -> Connection:
     """The end of the connection in all domains. An attempt is given up; one that others may have decided is ended, too."""
-    if connection.phase in (ConnectionPhase.FAILED, ConnectionPhase.TERMINATED, ConnectionPhase.ENDED):
+    if connection.phase in OVER:
         return connection
     if connection.is_first and connection.phase is ConnectionPhase.CHECKING and not connection.committed:
         return _aborting(connection, why)
@@ -151,7 +152,7 @@ def elapsed(connection: Connection, now: datetime) -> Connection:
 
     Where others may have decided it stays held until this domain knows what: `todo` asks.
     """
-    if now >= connection.ends and connection.phase is not ConnectionPhase.ENDED:
+    if now >= connection.ends and connection.phase not in OVER:
         return replace(connection, phase=ConnectionPhase.ENDED)
     if now < connection.until:
         return connection
@@ -201,7 +202,20 @@ def todo(connection: Connection, now: datetime) -> tuple[Deed | PeerMessage, ...
             return (*own, *((_to_next(connection, Kind.ABORT),) if tell else ()))
         case ConnectionPhase.TERMINATING:
             return _while_terminating(connection)
-    return ()
+    return () if connection.is_settled else (Deed.RELEASE,)
+
+
+def questions(connection: Connection) -> tuple[PeerMessage, ...]:
+    """What a domain asks its neighbours about what it has in force: whether that is over, which it may have missed.
+
+    Its answers change nothing where all is as it should be.
+    """
+    version = connection.committed or connection.version
+    return tuple(
+        PeerMessage(Kind.QUERY, connection.id, version, connection.domain, neighbour)
+        for neighbour in (connection.previous, connection.next)
+        if neighbour is not None
+    )
 
 
 def _while_checking(connection: Connection) -> tuple[Deed | PeerMessage, ...]:
@@ -259,7 +273,7 @@ def done(connection: Connection, result: DeedResult) -> Connection:
             return (
                 _terminating(connection, result.why) if failed else _maybe_committed(_with(connection, Own.COMMITTED))
             )
-        case ConnectionPhase.ABORTING, Deed.RELEASE:
+        case ConnectionPhase.ABORTING | ConnectionPhase.ENDED, Deed.RELEASE:
             return _maybe_aborted(_with(connection, Own.RELEASED))
         case ConnectionPhase.TERMINATING, Deed.CANCEL:
             return _maybe_terminated(_with(connection, Own.RELEASED))
@@ -308,12 +322,28 @@ def receive(
         return connection, _reply(connection, message, Kind.TERMINATED)
     if message.kind is Kind.TERMINATED:
         return _end_known(connection, message.sender), None
+    if message.kind is Kind.ABORT and _has_in_force(connection, message):
+        return _terminating(connection, message.why), None
+    if message.kind is Kind.QUERY and message.sender == connection.next and _is_behind(connection, message):
+        return connection, replace(_reply(connection, message, Kind.RESERVE), version=connection.committed,
+                                   content=connection.in_force)  # fmt: skip
     if message.version == connection.version:
         from_previous = message.sender == connection.previous
         connection = (
             _heard_of_previous(connection, message) if from_previous else _heard_of_next(connection, message, now)
         )
     return connection, _by_state(connection, message)
+
+
+def _has_in_force(connection: Connection, message: PeerMessage) -> bool:
+    """Whether a neighbour has given up, or never heard of, what is in force here: it lost what it knew, and all end it."""
+    return connection.phase is ConnectionPhase.START and message.version == connection.committed
+
+
+def _is_behind(connection: Connection, message: PeerMessage) -> bool:
+    """Whether the next domain has an older version in force than all: it lost what it knew, and is asked for it again."""
+    in_force = connection.phase is ConnectionPhase.START and not connection.by_agent
+    return in_force and message.version < connection.committed
 
 
 def _to_stranger(message: PeerMessage) -> PeerMessage | None:
@@ -409,7 +439,7 @@ def _aborting(connection: Connection, why: str) -> Connection:
 
 def _maybe_aborted(connection: Connection) -> Connection:
     known = connection.next_says in (NextSays.UNASKED, NextSays.ABORTED, NextSays.TERMINATED)
-    if connection.own is not Own.RELEASED or not known:
+    if connection.own is not Own.RELEASED or not known or connection.phase is ConnectionPhase.ENDED:
         return connection
     return replace(connection, phase=ConnectionPhase.START if connection.committed else ConnectionPhase.FAILED)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Table, select, update
+from sqlalchemy import Engine, Table, delete, select, update
 from sqlalchemy.dialects import postgresql
 
 from slotcar.store import database, schema
@@ -24,6 +24,28 @@ class ConnectionRow:
     ends: datetime
     document: Mapping[str, Any]
     changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """What `domain` says of its segment at `stated_at`, by its clock. `heard_from`: the neighbour that brought it."""
+
+    connection: str
+    domain: str
+    heard_from: str
+    stated_at: datetime
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TicketRow:
+    """A ticket that was taken: by its issuer's number for it, and for which attempt."""
+
+    issuer: str
+    number: str
+    connection: str
+    version: int
+    ends: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +90,46 @@ class ConnectionStore:
         statement = select(self.table).order_by(self.table.c.changed_at.desc(), self.table.c.id).limit(limit)
         with database.reading(self.engine) as connection:
             return tuple(ConnectionRow(*row) for row in connection.execute(statement))
+
+    def over(self, now: datetime, phase: str) -> tuple[ConnectionRow, ...]:
+        return self._all(self.table.c.ends <= now, self.table.c.phase == phase)
+
+    # -- what is said of segments ----------------------------------------------------------------------------------
+
+    def tell(self, row: SegmentRow) -> bool:
+        """Keeps what a domain says; whether that is something else than it said before, and no earlier."""
+        table = schema.connection_segment
+        values = {name: getattr(row, name) for name in SegmentRow.__slots__}
+        insert = postgresql.insert(table).values(values)
+        later = (table.c.stated_at <= insert.excluded.stated_at) & (table.c.document != insert.excluded.document)
+        statement = insert.on_conflict_do_update(
+            index_elements=["connection", "domain"], set_=values, where=later
+        ).returning(table.c.domain)
+        with database.answering(), self.engine.begin() as connection:
+            return connection.execute(statement).one_or_none() is not None
+
+    def segment_rows(self, connection_id: str) -> tuple[SegmentRow, ...]:
+        table = schema.connection_segment
+        statement = select(table).where(table.c.connection == connection_id).order_by(table.c.domain)
+        with database.reading(self.engine) as connection:
+            return tuple(SegmentRow(*row) for row in connection.execute(statement))
+
+    # -- tickets ---------------------------------------------------------------------------------------------------
+
+    def take_ticket(self, row: TicketRow) -> TicketRow:
+        """Keeps a ticket; the one that was taken first under its number."""
+        table = schema.domain_ticket
+        values = {name: getattr(row, name) for name in TicketRow.__slots__}
+        with database.answering(), self.engine.begin() as connection:
+            connection.execute(postgresql.insert(table).values(values).on_conflict_do_nothing())
+            where = (table.c.issuer == row.issuer, table.c.number == row.number)
+            return TicketRow(*connection.execute(select(table).where(*where)).one())
+
+    def forget_tickets(self, before: datetime) -> int:
+        """Forgets those that have ended, which nobody takes any more; how many."""
+        table = schema.domain_ticket
+        with database.answering(), self.engine.begin() as connection:
+            return connection.execute(delete(table).where(table.c.ends < before)).rowcount
 
     def _all(self, *where: Any) -> tuple[ConnectionRow, ...]:
         statement = select(self.table).where(*where).order_by(self.table.c.id)

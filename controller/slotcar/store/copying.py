@@ -21,6 +21,7 @@ from slotcar.store.revisions import revision_of
 COPIED = (
     "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "webhook", "webhook_delivery",
     "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
+    "connection_segment", "domain_ticket",
     "nsi_provided", "nsi_requested", "audit_window", "audit_way",
 )  # fmt: skip
 #: A browser that signed out since must not be signed in again.

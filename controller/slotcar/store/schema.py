@@ -218,6 +218,27 @@ connection = _connections("connection")
 #: Those that were asked for by NSI, and those of which a neighbour was asked by NSI.
 nsi_provided, nsi_requested = _connections("nsi_provided"), _connections("nsi_requested")
 
+#: What is said of the segments of a connection, each by its own domain; `heard_from`: the neighbour that said so.
+connection_segment = Table(
+    "connection_segment",
+    metadata,
+    Column("connection", Text, primary_key=True),
+    Column("domain", Text, primary_key=True),
+    Column("heard_from", Text, nullable=False),
+    Column("stated_at", DateTime(timezone=True), nullable=False),
+    Column("document", JSONB, nullable=False),
+)
+#: Tickets that were taken, until they end: each is for one attempt of one connection.
+domain_ticket = Table(
+    "domain_ticket",
+    metadata,
+    Column("issuer", Text, primary_key=True),
+    Column("number", Text, primary_key=True),
+    Column("connection", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("ends", DateTime(timezone=True), nullable=False),
+)
+
 transfer_sample = Table(
     "transfer_sample",
     metadata,

@@ -19,6 +19,7 @@ from slotcar.web import (
     approvals,
     audits,
     boundaries,
+    connections,
     costs,
     devices,
     home,
@@ -44,8 +45,8 @@ MISSING_S = 60.0
 PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
-        home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage,
-        audits, costs, logs, policies, account,
+        home, signing_in, boundaries, reservations, approvals, links, connections, devices, maps, rollback, requests,
+        plans, usage, audits, costs, logs, policies, account,
     )
     for page in entity.PAGES
 )  # fmt: skip

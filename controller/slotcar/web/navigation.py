@@ -24,8 +24,9 @@ _EVERYBODY = (
     ("/request", "Request", "q"), ("/costs", "Costs", "t"), ("/plan", "Plan", "p"),
 )  # fmt: skip
 _WITH_OVERVIEW = (
-    ("/approvals", "Approvals", "a"), ("/links", "Links", "l"), ("/map", "Map", "m"), ("/devices", "Devices", "d"),
-    ("/rollback", "Rollback", "k"), ("/policies", "Policies", "w"), ("/audits", "Audits", "s"),
+    ("/approvals", "Approvals", "a"), ("/links", "Links", "l"), ("/map", "Map", "m"), ("/connections", "Connections", "e"),
+    ("/devices", "Devices", "d"), ("/rollback", "Rollback", "k"), ("/policies", "Policies", "w"),
+    ("/audits", "Audits", "s"),
 )  # fmt: skip
 _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "c"))
 

@@ -123,6 +123,7 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
         "/v1/enquiries": body(name=None, owner=None),
         "/v1/plans": file(owner),
         "/v1/applies": world.plans.get(whose, {}),
+        "/v1/domains/settle": {},
         "/v1/webhooks": {"url": "https://example.net/", "secret": "file:/nowhere"},
         "/v1/transfers": {**ENDS, "volume": "1 GB", "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"},
         "/v1/probes": {**ENDS, "tool": "ping", "rtt": "20 ms"},

@@ -109,7 +109,7 @@ def test_a_boundary_is_the_same_as_by_reading_every_reservation(overview: Overvi
 
 
 @pytest.mark.slow
-def test_with_a_background_reservation_a_boundary_is_told_by_everything(overview: Overview) -> None:
+def test_with_a_background_reservation_a_boundary_is_heard_from_everything(overview: Overview) -> None:
     fill(overview, random.Random(4), 20)
     now = datetime.now(UTC)
     share = {"weight": 3, "at_least": "100 kbit/s"}

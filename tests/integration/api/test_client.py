@@ -206,6 +206,7 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     for one in (
         verbs.Connect(body("over")), verbs.ConnectFurther("c-1"), verbs.ShowTicket("c-1"), verbs.CommitConnection("c-1"),
         verbs.ModifyConnection("c-1", body("over")), verbs.EndConnection("c-1"), verbs.ConnectionStatus("c-1"),
+        verbs.SettleConnections(),
     ):  # fmt: skip
         with pytest.raises(Problem, match="this controller has all domains of its inventory"):
             slotcar.send(one)

@@ -272,7 +272,7 @@ def test_units_and_counters_are_named_as_prometheus_wants(everything: Figures) -
         assert not re.search(r"_(ms|us|minutes|bits)\b", name), name
 
 
-def test_what_was_used_and_dropped_is_told_by_sls_and_link_from_the_beginning(serve: Serve, ledger: Ledger) -> None:
+def test_what_was_used_and_dropped_is_heard_from_sls_and_link_from_the_beginning(serve: Serve, ledger: Ledger) -> None:
     status = LoopStatus(leading=True, not_counted={"lbnl-7507": "it refuses"})
     api = serve(how={"loop": status}, link_metrics=True)
     created(api, direction="both", start="now", duration="PT1H")

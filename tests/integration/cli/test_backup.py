@@ -134,6 +134,8 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
                 f"INSERT INTO {table} VALUES ('c-1', 'committed', true, 1, now(), %s, now())",
                 [json.dumps({"x": STRANGE})],
             )
+        raw.execute("INSERT INTO connection_segment VALUES ('c-1', 'lbnl', 'esnet', now(), '{}')")
+        raw.execute("INSERT INTO domain_ticket VALUES ('lbnl', %s, 'c-1', 1, now())", [STRANGE])
         for table, column in (("transfer_sample", "volume_bytes, started_at, ended_at"), ("probe_sample", "at")):
             values = ", ".join(["'x'"] * 5 + ["1"] * column.startswith("volume") + ["now()"] * column.count("at"))
             names = "source, destination, source_domain, destination_domain, tool"
@@ -290,7 +292,8 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses delegations; what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
+        "This loses what domains said of their segments, and which tickets were taken; delegations;"
+        " what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
         " connections over several domains; what transfers took, and what probes measured;"
         " what devices counted of reservations and links; which reservations are one group;"
         " sessions of browsers; ",
@@ -299,7 +302,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses delegations; what probes measured",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses what domains said",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0

@@ -56,7 +56,9 @@ HERE_ONLY = {
     "token create": "", "token list": "", "token revoke": "",
 }  # fmt: skip
 #: A controller speaks with its neighbours: tests/integration/domains.
-OVER_HTTP_ONLY = {f"domains {name}" for name in ("end", "key", "list", "modify", "reserve", "status")}
+OVER_HTTP_ONLY = {
+    f"domains {name}" for name in ("end", "key", "list", "modify", "reserve", "settle", "show", "status")
+}
 #: One signs in to a controller: tests/integration/api/test_provider.py.
 OVER_HTTP_ONLY |= {"login", "logout"}
 #: Who does it, here and over HTTP.

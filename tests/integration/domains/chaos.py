@@ -277,3 +277,6 @@ class _Segments:
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         return self.real.own_reservation(request, connection_id)
+
+    def slot(self, connection: Connection, now: datetime) -> str:
+        return self.real.slot(connection, now)

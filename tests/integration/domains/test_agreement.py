@@ -9,7 +9,8 @@ import pytest
 
 from slotcar.book.model import State
 from slotcar.domains import protocol
-from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay
+from slotcar.domains.agreement import ASK_EVERY
+from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused
 from slotcar.domains.model import ConnectionPhase, Deed
 from slotcar.domains.tickets import issuer_of
 from slotcar.domains.way import PeerRequest
@@ -308,8 +309,6 @@ def test_an_agent_that_goes_away_leaves_nothing(world: World) -> None:
 
 
 def test_a_ticket_of_another_connection_is_refused(world: World) -> None:
-    from slotcar.domains.errors import TicketRefused
-
     anl, esnet, lbnl = (world.domains[name] for name in NAMES)
     connections = []
     for name in ("tonight", "tomorrow"):
@@ -321,3 +320,109 @@ def test_a_ticket_of_another_connection_is_refused(world: World) -> None:
         esnet.show(connections[0], lbnl.ticket_for(lbnl.get(connections[1])))
     with pytest.raises(TicketRefused, match=r"esnet's ticket is not signed with esnet's key"):
         anl.show(connections[0], lbnl.ticket_for(lbnl.get(connections[0])))
+
+
+def test_what_is_over_by_time_is_over_in_all(world: World) -> None:
+    connection = reserved(world)
+    world.tick(timedelta(hours=3))
+    assert set(world.phases(connection).values()) == {ConnectionPhase.ENDED}
+
+
+def test_what_was_held_in_doubt_until_its_time_was_over_is_given_back(world: World) -> None:
+    world.domains["anl"].reserve(premium(), "hep", connection_id="c", waits=True)
+    world.run()
+    world.kill("anl")
+    assert world.phases("c") == {"esnet": ConnectionPhase.HELD, "lbnl": ConnectionPhase.HELD}
+    world.tick(timedelta(hours=3))
+    world.start("anl")
+    world.tick()
+    assert not world.held()
+    assert not any(agreement.store.unsettled() for agreement in world.domains.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_domain_that_lost_a_connection_has_it_ended_in_all_for_they_ask(world: World, name: str) -> None:
+    """As of a ledger that was restored as it was before."""
+    connection = reserved(world)
+    world.kill(name)
+    lose(world, name, connection)
+    world.start(name)
+    world.tick()  # those that go on asked when they first saw it, an hour ago
+    world.tick(ASK_EVERY - timedelta(minutes=59))
+    world.settle()
+    assert not any(rates for other, rates in world.rates().items() if other != name)
+
+
+def lose(world: World, name: str, connection: str) -> None:
+    import psycopg
+
+    with psycopg.connect(world.databases[name], autocommit=True) as raw:
+        raw.execute("DELETE FROM connection WHERE id = %s", [connection])
+
+
+def test_an_operator_has_asked_what_is_open_and_it_is_settled_at_once(world: World) -> None:
+    connection = reserved(world)
+    anl = world.domains["anl"]
+    lose(world, "lbnl", connection)
+    assert anl.settle() == (connection,)
+    world.domains["esnet"].settle(connection)
+    world.run()
+    assert {name: world.domains[name].get(connection).phase for name in ("anl", "esnet")} == {
+        "anl": ConnectionPhase.TERMINATED,
+        "esnet": ConnectionPhase.TERMINATED,
+    }
+    assert "lbnl has no connection" in anl.get(connection).why
+    assert world.rates()["anl"] == world.rates()["esnet"] == []
+
+
+def test_the_end_tells_what_each_domain_has_come_to(world: World) -> None:
+    connection = reserved(world)
+    anl = world.domains["anl"]
+    assert [(state.domain, state.phase) for state in anl.segment_states(anl.get(connection))] == [
+        ("anl", ConnectionPhase.START), ("esnet", ConnectionPhase.START), ("lbnl", ConnectionPhase.START),
+    ]  # fmt: skip
+    world.unreachable.add("lbnl")
+    anl.end(connection, "not needed any more")
+    world.run()
+    ended = anl.over_everywhere(connection, 0)
+    assert ended.phase is ConnectionPhase.TERMINATED
+    phases = {state.domain: state.phase for state in anl.segment_states(ended)}
+    assert phases == {
+        "anl": ConnectionPhase.TERMINATED, "esnet": ConnectionPhase.TERMINATING, "lbnl": ConnectionPhase.START,
+    }  # fmt: skip
+    world.unreachable.clear()
+    world.settle()
+    assert all(state.is_over for state in anl.segment_states(anl.get(connection)))
+
+
+def test_a_ticket_is_taken_once_and_its_number_forgotten_when_it_has_ended(world: World, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """Of an issuer that signs two tickets with one number."""
+    monkeypatch.setattr("slotcar.domains.tickets.secrets.token_urlsafe", lambda _bytes: "the-same")
+    reserved(world, name="first")
+    second = reserved(world, name="second")
+    world.settle()
+    why = world.domains["anl"].get(second).why
+    assert why == f"esnet: lbnl's ticket the-same was taken already, for version 1 of connection {first_of(world)}"
+    assert not world.held()
+    esnet = world.domains["esnet"].store
+    assert esnet.forget_tickets(NOW) == 0
+    world.tick(timedelta(hours=3))
+    assert esnet.forget_tickets(NOW + timedelta(days=300)) == 0, "they were forgotten by the tick"
+
+
+def first_of(world: World) -> str:
+    return next(one.id for one in world.domains["esnet"].latest(10) if not one.why)
+
+
+def test_a_ticket_is_not_taken_for_what_is_over(world: World) -> None:
+    anl, lbnl = world.domains["anl"], world.domains["lbnl"]
+    first = anl.reserve(premium(), "hep", by_agent=True)
+    agent_asks(world, "esnet", "anl", first.id)
+    agent_asks(world, "lbnl", "esnet", first.id)
+    ticket = lbnl.ticket_for(lbnl.get(first.id))
+    world.domains["esnet"].show(first.id, ticket)
+    anl.end(first.id, "not needed any more")
+    world.domains["esnet"].end(first.id, "not needed any more")
+    world.settle()
+    with pytest.raises(TicketRefused, match=rf"esnet: connection {first.id} is terminated: no ticket is taken"):
+        world.domains["esnet"].show(first.id, ticket)

@@ -16,7 +16,6 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from slotcar.api.app import create_app
 from slotcar.api.context import Context
 from slotcar.api.listening import bound, listen
 from slotcar.api.peers import listening_to_neighbours
@@ -34,6 +33,7 @@ from slotcar.domains.keys import load_certificate, load_key, make_key
 from slotcar.domains.neighbours import Neighbour
 from slotcar.network.model import Network
 from slotcar.store import Ledger, open_ledger
+from slotcar.web.app import create_app
 from tests.integration.domains.three import NAMES, World
 from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.ports import free_port
@@ -286,3 +286,21 @@ def test_who_may_see_a_connection_and_who_may_end_it(
     for verb, body in (("modify", RESERVATION | {"owner": "hep"}), ("ticket", {"ticket": ""}), ("end", {})):
         status = client.post(f"{path}/{verb}", json=body, headers=headers).status_code
         assert status == changes, verb
+
+
+def test_the_page_and_the_end_say_what_each_domain_has(controllers: Controllers) -> None:
+    chain = controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 201)["connection"]
+    page = controllers.clients["anl"].get(f"/connections/{chain}").text
+    for words in ("hep@anl/tonight", "in force", "anl-esnet-ip-premium", "no slot is open", "esnet</th>", "lbnl</th>"):
+        assert words in page
+    listed = controllers.clients["esnet"].get("/connections").text
+    assert chain in listed
+    assert "Neighbours of esnet" in listed
+    settled = controllers.ask("anl", "POST", "/v1/domains/settle", {})["items"]
+    assert [one["phase"] for one in settled] == ["reserve-start"]
+    ended = controllers.ask("anl", "POST", f"/v1/connections/{chain}/end", {})
+    assert {one["domain"]: one["phase"] for one in ended["segments"]} == dict.fromkeys(NAMES, "terminated")
+    kinds = [one["kind"] for one in controllers.ask("lbnl", "GET", "/v1/events")["items"]]
+    assert [kind for kind in kinds if kind.startswith("connection.")] == [
+        "connection.asked", "connection.held", "connection.committed", "connection.ended",
+    ]  # fmt: skip

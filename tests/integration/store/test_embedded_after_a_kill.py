@@ -37,7 +37,7 @@ def servers(state_dir: Path) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
-def test_what_a_kill_leaves_is_said_at_the_next_start_and_ended_by_a_command(
+def test_what_a_kill_leaves_is_stated_at_the_next_start_and_ended_by_a_command(
     state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SLOTCAR_DATABASE_URL", raising=False)

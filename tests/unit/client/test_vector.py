@@ -103,7 +103,7 @@ def test_a_mistake_is_a_sentence_that_begins_with_its_field(document: dict[str, 
     assert [one for one in refused.value.mistakes if one.startswith(sentence)], refused.value
 
 
-def test_all_mistakes_are_said_at_once() -> None:
+def test_all_mistakes_are_stated_at_once() -> None:
     with pytest.raises(InvalidVector) as refused:
         Vector.from_mapping({"sort": 999, "max_jitter": "soon", "colour": 1, "max_data_t": 1})
     assert [one.partition(":")[0] for one in refused.value.mistakes] == ["max_jitter", "colour", "sort"]

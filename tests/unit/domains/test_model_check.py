@@ -44,7 +44,7 @@ def explored(row: Row, *, by_agent: bool = False, waits: bool = False) -> list[W
                 continue
             came_from[after] = (world, words)
             assert len(came_from) <= MOST, "the world does not end"
-            if wrong := list(row.problems(after)):
+            if not row.rules.forgets and (wrong := list(row.problems(after))):
                 raise AssertionError(f"{wrong}, after:\n" + "\n".join(_way(after, came_from)))
             waiting.append(after)
     stuck = came_from.keys() - _leads_to(before, filter(row.is_settled, came_from))
@@ -116,6 +116,17 @@ def test_a_chain_that_waits_for_its_client_is_committed_or_given_up_everywhere(n
     names, rules, outcomes = WAITING[name]
     row = Row(names, rules)
     assert in_force(row, explored(row, waits=True)) == outcomes
+
+
+def test_what_a_domain_has_lost_is_ended_in_the_others_for_they_ask() -> None:
+    row = Row(NAMES[:2], Rules(refuses=False, times_out=False, crashes=False, forgets=True))
+    assert in_force(row, explored(row)) >= {0, 1}
+
+
+def test_the_check_sees_domains_that_do_not_ask_about_what_is_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "questions", lambda _connection: ())
+    with pytest.raises(AssertionError, match="no way on"):
+        explored(Row(NAMES[:2], Rules(refuses=False, times_out=False, crashes=False, forgets=True)))
 
 
 def test_what_can_be_held_everywhere_comes_into_force_everywhere() -> None:

@@ -48,6 +48,7 @@ class Rules:
     Attributes:
         refuses: a ledger may refuse to hold. breaks: one may refuse to commit what it held.
         times_out: holds may run out at any time. crashes: a domain may forget what its ledger has just done.
+        forgets: a domain may lose what it knew of a connection in force, as where an old backup is restored.
         client: what the client does to the first connection, in order.
     """
 
@@ -55,6 +56,7 @@ class Rules:
     breaks: bool = False
     times_out: bool = True
     crashes: bool = True
+    forgets: bool = False
     client: tuple[Client, ...] = ()
 
 
@@ -150,6 +152,8 @@ class Row:
                     f"{name} does {item.value}: {why or 'done'}",
                     self._with(world, index, self.number(noted), after, spoken),
                 )
+        if rules.forgets and connection.phase is ConnectionPhase.START and all(world.connections):
+            yield f"{name} forgets", self._forgotten(world, index)
         if not rules.times_out:
             return
         late = protocol.elapsed(connection, LATE)
@@ -158,6 +162,14 @@ class Row:
             yield f"time of {name} runs out", self._with(world, index, self.number(late), ledger, spoken)
         if ledger.pending and not ledger.kept and not ledger.in_force:
             yield f"hold of {name} runs out", self._with(world, index, number, LedgerWords(ledger.in_force))
+
+    def _forgotten(self, world: World, index: int) -> World:
+        """A domain has lost all; what was on the way before is too old for the others, who say again what they say."""
+        without = self._with(world, index, 0, LedgerWords())
+        spoken = 0
+        for number in without.connections:
+            spoken |= self._spoken(number)
+        return without._replace(sent=spoken)
 
     def _client_steps(self, world: World) -> Iterator[tuple[str, World]]:
         first = self.connection(world, 0)
@@ -186,6 +198,9 @@ class Row:
             for now in (NOW, LATE) if connection is not None else ():
                 for item in protocol.todo(connection, now):  # type: ignore[arg-type]
                     spoken |= self._bit(item) if isinstance(item, PeerMessage) else 0
+            if connection is not None and connection.phase is ConnectionPhase.START:
+                for question in protocol.questions(connection):
+                    spoken |= self._bit(question)
             if connection is not None and connection.by_agent and connection.in_doubt:
                 spoken |= self._bit(_ticket(connection))
             self._says[number] = spoken

@@ -31,7 +31,7 @@ def test_a_slot_begins_and_ends_and_an_occurrence_has_its_number() -> None:
     }
 
 
-def test_a_rate_that_changes_by_the_hours_of_the_day_is_said_at_each_change() -> None:
+def test_a_rate_that_changes_by_the_hours_of_the_day_is_stated_at_each_change() -> None:
     plan = planned(source(document_of("sat", **DAY_AND_NIGHT)))
     causes = causes_of(plan)
     evening, morning = (datetime.fromisoformat(f"2027-03-02T{hour}:00:00+01:00") for hour in ("20", "06"))

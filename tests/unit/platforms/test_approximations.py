@@ -60,7 +60,7 @@ def test_queues_longer_than_ios_takes_are_cut_and_that_is_said() -> None:
     assert set(of_line("cisco-mqc", 984_000_000)) == {"eth1 queue lengths", "eth2 queue lengths"}
 
 
-def test_what_ios_is_told_by_netconf_is_cut_alike() -> None:
+def test_what_ios_is_heard_from_netconf_is_cut_alike() -> None:
     network = load_network(INVENTORIES / "cisco-iosxe-netconf")
     name, intent = next((name, one) for name, one in worlds.intents(network).items() if one.egress)
     egress = intent.egress[0]

@@ -28,7 +28,7 @@ def test_a_difference_is_told_as_the_file_writes_it(key: str, before: Any, after
     assert difference_sentence(key, before, after) == sentence
 
 
-def test_windows_are_told_by_their_first_and_their_number() -> None:
+def test_windows_are_heard_from_their_first_and_their_number() -> None:
     one = [{"start": "2027-03-01T21:00:00Z", "end": "2027-03-01T23:00:00Z"}]
     two = [*one, {"start": "2027-03-02T21:00:00Z", "end": "2027-03-02T23:00:00Z"}]
     assert difference_sentence("windows", one, two) == (

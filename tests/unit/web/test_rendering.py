@@ -111,6 +111,7 @@ def test_links_are_those_of_the_role() -> None:
     operator = links_for(Caller("x", Role.OPERATOR), "/reservations/r-1")
     assert {link.address for link in operator} - requester == {
         "/approvals",
+        "/connections",
         "/links",
         "/map",
         "/devices",

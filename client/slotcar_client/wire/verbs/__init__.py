@@ -18,6 +18,7 @@ from slotcar_client.wire.verbs.connections import (
     Domains,
     EndConnection,
     ModifyConnection,
+    SettleConnections,
     ShowTicket,
 )
 from slotcar_client.wire.verbs.costs import Closest, Costs, EstimateAccuracy, Gather, RecordProbe, RecordTransfer
@@ -139,6 +140,7 @@ __all__ = [
     "Resources",
     "Revisions",
     "Services",
+    "SettleConnections",
     "ShowTicket",
     "Status",
     "Timeline",

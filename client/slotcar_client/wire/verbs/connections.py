@@ -14,6 +14,9 @@ from slotcar_client.wire.verbs.verb import BODY, CHANGE, Place, Verb
 ConnectionName = Annotated[
     str, Keyword("maxLength", 200), Keyword("examples", ("anl-5f0c9a31d2e47b68",)), "what `connect` answered with"
 ]
+OneConnection = Annotated[
+    str | None, Keyword("maxLength", 200), Keyword("examples", ("anl-5f0c9a31d2e47b68",)), "all where none is named"
+]
 Request = Annotated[str, Keyword("maxLength", 200_000), "`request_for_next` of the domain before"]
 DomainName = Annotated[str, Keyword("maxLength", 320), "the domain before, whose link leads here"]
 Ticket = Annotated[str, Keyword("maxLength", 100_000), "`ticket` of the next domain's answer"]
@@ -96,10 +99,25 @@ class EndConnection(
     summary="End a reservation over several domains",
     errors=(*CHANGE, *BODY),
 ):
-    """In all domains, of which none can refuse. One that is not reached learns of it as soon as it is."""
+    """In all domains, of which none can refuse. One that is not reached learns of it as soon as it is. The answer says
+    in `segments` what each has come to."""
 
     connection: ConnectionName
     reason: Reason = ""
+
+
+@dataclass(frozen=True)
+class SettleConnections(
+    Verb[documents.Connections],
+    to="POST /v1/domains/settle",
+    summary="Ask the neighbours about what is open",
+    errors=(401, 403, 404, 409, 503, *BODY),
+):
+    """Of a connection, or of all that are under way or in force: an end that this domain missed is followed, and one that
+    a neighbour missed it learns. A controller does so itself when it begins, and every hour.
+    """
+
+    connection: OneConnection = None
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
             verbs.CommitConnection,
             verbs.ModifyConnection,
             verbs.EndConnection,
+            verbs.SettleConnections,
         ),
         _LOOKS_FOR_ROOM,
     ),
