@@ -49,7 +49,9 @@ def _of_one(audit: documents.SlsAudit) -> dict[str, Any]:
 
 
 def _row(item: documents.AuditItem) -> dict[str, Any]:
-    figures = [(figure_words(one), one) for one in (item["delay"], item["variation"], item["loss"], item["rate"])]
+    parts = (item["delay"], item["variation"], item["loss"], item["rate"])
+    # What is unknown stands in the column before them.
+    figures = [("–" if one is None or one["low"] is None else figure_words(one), one) for one in parts]
     return {
         "start": datetime.fromisoformat(item["start"]), "mark": MARKS[item["verdict"]], "item": item,
         "figures": [(words, bool(one and one["verdict"] == "broken")) for words, one in figures],
