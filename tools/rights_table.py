@@ -31,6 +31,7 @@ NARROWED: Mapping[str, str] = {
     ),
     **dict.fromkeys(("webhook_dead_letters", "webhook_redeliver"), "its own"),
     **dict.fromkeys(("events", "event_stream"), "of its own"),
+    "share_list": "its owner's, and of communities that it manages",
     "delegations": "its own, and what it was handed",
     "boundary": "its own, no devices' diffs",
     "endpoints": "those it may use",

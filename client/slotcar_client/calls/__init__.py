@@ -55,6 +55,7 @@ from slotcar_client.calls.reservation_verbs import (
     reservation,
     reservations,
 )
+from slotcar_client.calls.share_verbs import share_give, share_list, share_withdraw
 from slotcar_client.calls.timeline_verbs import boundaries, boundary, timeline, usage
 
 __all__ = [
@@ -111,6 +112,9 @@ __all__ = [
     "resources",
     "revisions",
     "services",
+    "share_give",
+    "share_list",
+    "share_withdraw",
     "timeline",
     "usage",
     "webhook_add",

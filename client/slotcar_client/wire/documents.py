@@ -201,6 +201,34 @@ class SlotNow(Window):
     devices: list[DeviceSlot]
 
 
+class CommunityShare(TypedDict):
+    """The most that some owners of a community may have together."""
+
+    community: str
+    name: str
+    members: Annotated[list[str], "owners"]
+    rate_bps: int
+    in_use_bps: Annotated[int, "what they have of it at this moment"]
+    until: Annotated[Time | None, "it binds slots before that; null for ever"]
+    hours: Annotated[list[int], "of the day in the site's zone"]
+    services: list[str]
+    given_by: str
+    given_at: Time | None
+
+
+class Community(TypedDict):
+    name: str
+    owners: list[str]
+    at_most_bps: Annotated[int | None, "what the site gives it; null where it says no number"]
+    in_use_bps: Annotated[int | None, "what its owners have of that at this moment"]
+    managed: Annotated[bool, "the caller may share out what it has"]
+
+
+class CommunityShares(TypedDict):
+    items: list[CommunityShare]
+    communities: list[Community]
+
+
 class Delegation(TypedDict):
     """Rights on one reservation that its owner has handed to somebody else."""
 

@@ -784,6 +784,37 @@ class SlsKept(OfSls):
     """An SLS that was broken is kept again."""
 
 
+# -- communities -----------------------------------------------------------------------------------------------------
+
+
+class OfShare(Kind):
+    """What members of a community may have together of what it was given.
+
+    Attributes:
+        ends_at: None where it ends when it is withdrawn.
+    """
+
+    actor: str
+    proof: str = ""
+    community: str
+    share: str
+    members: Names
+    rate_bps: int
+    ends_at: Instant = None
+    hours: tuple[int, ...] = ()
+    services: Names = ()
+
+
+@event("share.given", Of.CONTROLLER)
+class ShareGiven(OfShare):
+    """A manager shared out something of what its community has, in the place of what had its name."""
+
+
+@event("share.withdrawn", Of.CONTROLLER)
+class ShareWithdrawn(OfShare):
+    """A manager took a share away; its members are bound by what else there is."""
+
+
 # -- controllers -----------------------------------------------------------------------------------------------------
 
 

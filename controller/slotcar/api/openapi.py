@@ -24,6 +24,7 @@ are problem details (RFC 9457)."""
 TAGS = [
     {"name": "reservations", "description": "GARA's verbs: enquire, create, modify, bind, commit, cancel."},
     {"name": "delegations", "description": "Rights on one reservation in somebody else's hands, limited in time."},
+    {"name": "shares", "description": "What a community's manager shares out among its members."},
     {"name": "connections", "description": "Reservations over several domains, each with a controller of its own."},
     {"name": "groups", "description": "Several resources, one reservation: all members or none."},
     {"name": "offers", "description": "Who asks, and what may be asked for."},

@@ -61,7 +61,7 @@ PEER_REQUEST, TICKET, PEER_MESSAGE = 200_000, 100_000, 500_000
 OF_KEY: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("name", "group"), NAME),
-        **dict.fromkeys(("owner", "owners"), OWNER),
+        **dict.fromkeys(("owner", "owners", "community", "members"), OWNER),
         **dict.fromkeys(("host", "via"), HOST),
         **dict.fromkeys(("source", "destination"), ENDPOINT),
         **dict.fromkeys(("handle", "moves", "webhook"), HANDLE),
@@ -74,7 +74,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("start", "end", "by", "from", "to", "until", "at", "made_at", "instant"), TIME),
         **dict.fromkeys(
             ("protocol", "profile", "service", "direction",
-             "shape", "if_unready", "on_failure", "action", "format", "seen", "network",
+             "services", "shape", "if_unready", "on_failure", "action", "format", "seen", "network",
              "state", "decision", "how", "version"),
             CHOICE,
         ),

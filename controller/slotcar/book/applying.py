@@ -18,6 +18,7 @@ from slotcar.book.operations import Admit, Operation, move
 from slotcar.book.permitting import check_permitted
 from slotcar.book.rights import check_flows, check_quotas, owners_usage
 from slotcar.book.rules.quotas import Usage
+from slotcar.book.share_bounds import check_shares
 from slotcar.book.transaction import Transaction
 
 T = TypeVar("T")
@@ -135,6 +136,7 @@ class PlannedChanges(Operation[T]):
         check_flows(transaction, [one.entry for one in done if one.entry], self.now, name_other=names_others)
         check_quotas(transaction, before, self.now)
         check_permitted(transaction, [(one.admit.request, one.entry) for one in done if one.entry], self.now)
+        check_shares(transaction, [(one.admit.request, one.entry, one.old) for one in done if one.entry], self.now)
 
     def usage_before(self, transaction: Transaction) -> Mapping[str, Usage]:
         """What the owners of the requests have."""

@@ -11,6 +11,7 @@ from slotcar.admission.model import Admitted
 from slotcar.base.timebase import to_us
 from slotcar.book.model import OCCUPYING, Entry
 from slotcar.book.rules.flows import ReservedFlow
+from slotcar.policy.sharing import CommunityShare
 from slotcar.reservation.model import Reservation
 
 Key = tuple[str, str]
@@ -95,6 +96,8 @@ class Notes:
     occupancy: list[tuple[int, Entry, Admitted, int]] = field(default_factory=list)
     events: list[tuple[datetime, str, str | None, str | None, dict[str, Any]]] = field(default_factory=list)
     remembered: list[tuple[Key, Remembered, datetime]] = field(default_factory=list)
+    #: Of communities, each with the community and its name; None for one that is withdrawn.
+    shares: list[tuple[Key, CommunityShare | None]] = field(default_factory=list)
 
 
 class Replaced(NamedTuple):
@@ -122,4 +125,5 @@ class Savepoint:
     occupancy: int
     events: int
     remembered: int
+    shares: int
     counters: tuple[int, int]

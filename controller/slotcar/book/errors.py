@@ -74,6 +74,14 @@ class DelegationRefused(SlotcarError):
     """A delegation cannot be given or withdrawn so; the message says why."""
 
 
+class ShareRefused(SlotcarError):
+    """A share of a community cannot be given or withdrawn so; the message says why."""
+
+
+class UnknownCommunity(SlotcarError):
+    """The site has no such community, or none of the caller's."""
+
+
 class ProgressRefused(SlotcarError):
     """The reported progress of a transfer is impossible; the message says what would be accepted."""
 

@@ -16,6 +16,7 @@ from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.running_totals import RunningTotals
 from slotcar.book.transaction import Transaction
+from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
 
 
@@ -43,7 +44,10 @@ class _Indexes:
 class MemoryShelf:
     """Entries and what is recorded of them. `keep` takes over what a transaction has noted."""
 
-    def __init__(self, terms: Terms, entries: Iterable[Entry], head: Head, tables: SlotTables) -> None:
+    def __init__(
+        self, terms: Terms, entries: Iterable[Entry], head: Head, tables: SlotTables,
+        shares: Iterable[CommunityShare] = (),
+    ) -> None:  # fmt: skip
         """
         Args:
             head: the counters, which each transaction goes on with. tables: with what the entries occupy.
@@ -54,6 +58,7 @@ class MemoryShelf:
         self._entries = {entry.handle: entry for entry in entries}
         self._tables = tables
         self._totals: RunningTotals | None = None
+        self._shares = {(one.community, one.name): one for one in shares}
         self._remembered: dict[Key, Remembered] = {}
         self._events: list[tuple[int, str, str | None]] = []
 
@@ -94,6 +99,10 @@ class MemoryShelf:
         for number, (_, kind, _, device, _) in enumerate(notes.events, self.head.event + 1):
             self._events.append((number, kind, device))
         self.head.event += len(notes.events)
+        for key, share in notes.shares:
+            self._shares.pop(key, None)
+            if share is not None:
+                self._shares[key] = share
         self._remembered |= {key: remembered for key, remembered, _ in notes.remembered}
 
     @cached_property
@@ -159,6 +168,9 @@ class MemoryShelf:
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         own = self._live(self._indexed.of_owner.get(owner, set()).difference(without))
         return sum((one.usage for one in own if one.reservation.end > now), Usage())
+
+    def shares(self, community: str) -> Iterator[CommunityShare]:
+        return (share for (of, _), share in self._shares.items() if of == community)
 
     def transfers(self, now: datetime) -> Iterator[Entry]:
         for one in self._live(self._entries):

@@ -32,6 +32,7 @@ from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.verb_rules import allows
+from slotcar.book.share_bounds import check_shares
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from slotcar.policy.recalling import kept_of
@@ -188,6 +189,7 @@ class Admit(Operation[Entry | Refused]):
         check_flows(transaction, [entry], self.now, name_other=self.request.names_others)
         check_quotas(transaction, before, self.now)
         check_permitted(transaction, [(self.request, entry)], self.now)
+        check_shares(transaction, [(self.request, entry, old)], self.now)
         return entry
 
     def check_platforms(self, transaction: Transaction, entry: Entry) -> None:

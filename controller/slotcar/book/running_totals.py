@@ -78,6 +78,24 @@ class RunningTotals:
             self.put(number, before)
         return totals
 
+    def rates_without(
+        self, number: int, owners: Collection[str], windows: Sequence[Window]
+    ) -> tuple[tuple[int, int, int], ...]:
+        """What these owners have in the windows, each by itself, but for the entry of this number: start and end in
+        microseconds, and bits per second."""
+        before = self._counted.get(number)
+        if before is not None:
+            self.put(number, None)
+        rates = []
+        for owner in owners:
+            for window in windows:
+                steps = self._tables.steps(_resource(Whose("owner", owner), "rate"), window)
+                ends = (*(start for start, _ in steps[1:]), window.end_us)
+                rates += [(start, end, rate) for (start, rate), end in zip(steps, ends, strict=False) if rate]
+        if before is not None:
+            self.put(number, before)
+        return tuple(rates)
+
     def forget(self, now: datetime) -> None:
         """Forgets what is over."""
         self._tables.prune(now)

@@ -12,6 +12,7 @@ from slotcar.book.model import Entry
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.running_totals import RunningTotals
+from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
 
 
@@ -58,6 +59,9 @@ class Shelf(Protocol):
 
     def usage(self, owner: str, now: datetime, *, without: Collection[str]) -> Usage:
         """What the owner's live entries that are not over use of its quotas, but for those with the handles `without`."""
+
+    def shares(self, community: str) -> Iterable[CommunityShare]:
+        """What is shared out of a community, those that ran out too."""
 
     def transfers(self, now: datetime) -> Iterable[Entry]:
         """Committed volumes by a deadline that is to come."""

@@ -5,7 +5,7 @@ Nothing is kept before the end, so an operation that fails is taken back by forg
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from slotcar.book.model import TRANSITIONS, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.running_totals import RunningTotals
 from slotcar.book.shelf import Shelf
+from slotcar.policy.sharing import CommunityShare
 
 
 class Transaction:
@@ -39,6 +40,7 @@ class Transaction:
         self._tables: SlotTables | None = None
         self._totals: RunningTotals | None = None
         self._remembered: dict[Key, Remembered | None] = {}
+        self._shares: dict[str, Mapping[str, CommunityShare]] = {}
 
     @property
     def tables(self) -> SlotTables:
@@ -102,6 +104,19 @@ class Transaction:
         live = (one for one in entries if one.reservation.need is not None and one.reservation.end > now)
         return tuple(sorted((one for one in live if one.state is State.COMMITTED), key=lambda one: one.number))
 
+    def shares(self, community: str) -> Mapping[str, CommunityShare]:
+        """What is shared out of a community, by name, with the batch's changes; those that ran out too."""
+        if community not in self._shares:
+            self._shares[community] = {one.name: one for one in self._shelf.shares(community)}
+        shares = dict(self._shares[community])
+        for (of, name), share in self.notes.shares:
+            if of == community:
+                if share is None:
+                    shares.pop(name, None)
+                else:
+                    shares[name] = share
+        return shares
+
     def _read_remembered(self, keys: Collection[Key]) -> None:
         for key, remembered in self._shelf.remembered(keys).items():
             self._remembered.setdefault(key, remembered)
@@ -160,6 +175,10 @@ class Transaction:
         self._remembered[key] = remembered
         self.notes.remembered.append((key, remembered, at))
 
+    def share(self, key: Key, share: CommunityShare | None) -> None:
+        """`key`: the community and the share's name; None withdraws it."""
+        self.notes.shares.append((key, share))
+
     # -- taking back ---------------------------------------------------------------------------------------------
 
     def mark(self) -> Savepoint:
@@ -169,6 +188,7 @@ class Transaction:
             occupancy=len(notes.occupancy),
             events=len(notes.events),
             remembered=len(notes.remembered),
+            shares=len(notes.shares),
             counters=(self.head.sequence, self.head.entry_number),
         )
 
@@ -182,5 +202,6 @@ class Transaction:
         for key, _, _ in notes.remembered[mark.remembered :]:
             self._remembered[key] = None
         del notes.occupancy[mark.occupancy :], notes.events[mark.events :], notes.remembered[mark.remembered :]
+        del notes.shares[mark.shares :]
         self.entries.take_back(mark.entries)
         self.head.sequence, self.head.entry_number = mark.counters

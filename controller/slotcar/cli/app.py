@@ -25,6 +25,7 @@ from slotcar.cli import (
     planning,
     policies,
     reserving,
+    sharing,
     signing_in,
     starting,
     usage,
@@ -107,6 +108,6 @@ def root(
 
 for module in (
     starting, planning, enquiring, reserving, grouping, viewing, usage, auditing, explaining, offers, costing, devices,
-    adopting, holding, hosts, delegating, policies, webhooks, domains, contexts, signing_in, database, admin,
+    adopting, holding, hosts, delegating, sharing, policies, webhooks, domains, contexts, signing_in, database, admin,
 ):  # fmt: skip
     module.register(app)

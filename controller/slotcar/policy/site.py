@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.settings import is_loopback
+from slotcar.base.units import UnitError, parse_rate_bps
 from slotcar.policy.caller import Caller, Memberships, Role
 from slotcar.policy.certificates import KnownCertificate, read_certificates
 from slotcar.policy.issuers import Issuer
@@ -34,11 +35,15 @@ class Community:
     Attributes:
         keys: of the server that signs for it, a JWK set as text; None where none does.
         server: where that is asked about requests that bring no signature; None where it is not.
+        managers: callers by name, who share out among its owners what it has.
+        at_most_bps: what its owners may have together at one instant; None where the site says no number.
     """
 
     owners: frozenset[str]
     keys: str | None = None
     server: str | None = None
+    managers: frozenset[str] = frozenset()
+    at_most_bps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +189,28 @@ class _Members:
 
     def community(self, name: str, value: Any) -> Community:
         key = f"communities.{name}"
-        if not isinstance(value, dict) or not {"owners"} <= set(value) <= {"owners", "keys", "server"}:
-            words = "has `owners`, a list, and perhaps `keys`, a file's name, and `server`, an address"
+        known = {"owners", "keys", "server", "managers", "at_most"}
+        if not isinstance(value, dict) or not {"owners"} <= set(value) <= known:
+            words = (
+                "has `owners`, a list, and perhaps `keys`, a file's name, `server`, an address, `managers`, a list, and"
+                " `at_most`, a rate"
+            )
             self.problems.append(_wrong(self.document, key, words))
             return Community(frozenset())
         keys = self._keys(f"{key}.keys", value.get("keys"))
         server = self._server(f"{key}.server", value.get("server"), keys)
-        return Community(self.names(f"{key}.owners", value["owners"]), keys, server)
+        owners = self.names(f"{key}.owners", value["owners"])
+        managers = self.names(f"{key}.managers", value.get("managers") or [])
+        return Community(owners, keys, server, managers, self._rate(f"{key}.at_most", value.get("at_most")))
+
+    def _rate(self, key: str, value: Any) -> int | None:
+        if value is None:
+            return None
+        try:
+            return parse_rate_bps(str(value))
+        except UnitError as error:
+            self.problems.append(_wrong(self.document, key, error.message, str(value)))
+            return None
 
     def zone(self, value: Any) -> tzinfo:
         try:

@@ -19,8 +19,8 @@ from slotcar.store.revisions import revision_of
 
 #: Each after what it refers to.
 COPIED = (
-    "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "webhook", "webhook_delivery",
-    "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
+    "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "community_share", "webhook",
+    "webhook_delivery", "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
     "connection_segment", "domain_ticket",
     "nsi_provided", "nsi_requested", "audit_window", "audit_way",
 )  # fmt: skip

@@ -16,8 +16,9 @@ from slotcar.book.model import Entry, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.running_totals import RunningTotals
+from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
-from slotcar.store import reading, rows, schema
+from slotcar.store import reading, rows, schema, shares
 from slotcar.store.cache import TableCache
 from slotcar.store.writing import array
 
@@ -96,6 +97,9 @@ class DatabaseShelf:
         parameters = {"owner": owner, "now_us": to_us(now), "known": [*without]}
         row = self._read(reading.READ_USAGE, parameters)[0]
         return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
+
+    def shares(self, community: str) -> Iterable[CommunityShare]:
+        return shares.of(self.connection, community)
 
     def transfers(self, now: datetime) -> Sequence[Entry]:
         return self.cache.transfers(self.connection, to_us(now))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from slotcar.book.model import Entry
 from slotcar.book.transaction import Transaction
-from slotcar.store import rows, writing
+from slotcar.store import rows, shares, writing
 from slotcar.store.cache import TableCache
 
 
@@ -45,6 +45,8 @@ def flush(transaction: Transaction, connection: Connection, cache: TableCache) -
             writing.COPY_REMEMBERED,
             [(*key, what.request, what.handle, at) for key, what, at in notes.remembered],
         )
+        if notes.shares:
+            shares.write(connection, notes.shares)
     if transaction.has_tables:
         cache.sequence = head.sequence
     if transaction.has_totals:

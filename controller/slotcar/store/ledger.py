@@ -23,10 +23,12 @@ from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Rebind
 from slotcar.book.replanning import Replan
 from slotcar.book.reporting import Report
 from slotcar.book.rules.quotas import Usage
+from slotcar.book.sharing import GiveShare, WithdrawShare
 from slotcar.book.transaction import Transaction
 from slotcar.policy.delegating import Delegation
+from slotcar.policy.sharing import CommunityShare
 from slotcar.reservation.model import Reservation
-from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema
+from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema, shares
 from slotcar.store.audits import AuditStore
 from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
@@ -163,7 +165,8 @@ class Ledger:
                 head = queries.head(connection)
                 tables = self._writer.cache.caught_up(connection, head.sequence, self._terms, to_us(now)).copy()
             entries = queries.live_between(connection, now, None)
-        return MemoryShelf(self._terms, entries, head, tables)
+            shared = shares.all_of(connection)
+        return MemoryShelf(self._terms, entries, head, tables, shared)
 
     # -- states ----------------------------------------------------------------------------------------------------
 
@@ -303,6 +306,26 @@ class Ledger:
         """Live entries with delegations, by number; see `queries.delegated`."""
         with database.reading(self._engine) as connection:
             return queries.delegated(connection, now, owner, to, after, limit)
+
+    def give_share(self, share: CommunityShare, now: datetime, *, actor: str) -> CommunityShare:
+        """Shares out something of a community, in the place of what had its name.
+
+        Raises:
+            ShareRefused: there are too many.
+        """
+        return self._writer.submit(GiveShare(now, share, actor))
+
+    def withdraw_share(self, community: str, name: str, now: datetime, *, actor: str) -> CommunityShare:
+        """
+        Raises:
+            ShareRefused: there is none of that name.
+        """
+        return self._writer.submit(WithdrawShare(now, community, name, actor))
+
+    def shares(self) -> tuple[CommunityShare, ...]:
+        """Of all communities, by these and by name; those that ran out too."""
+        with database.reading(self._engine) as connection:
+            return shares.all_of(connection)
 
     def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
         """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""

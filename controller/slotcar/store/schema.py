@@ -103,6 +103,20 @@ event = Table(
     Column("details", JSONB, nullable=False),
 )
 
+community_share = Table(
+    "community_share",
+    metadata,
+    Column("community", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("members", ARRAY(Text), nullable=False),
+    Column("rate_bps", BigInteger, nullable=False),
+    Column("until", DateTime(timezone=True)),
+    Column("hours", ARRAY(Integer), nullable=False),
+    Column("services", ARRAY(Text), nullable=False),
+    Column("given_by", Text, nullable=False),
+    Column("given_at", DateTime(timezone=True), nullable=False),
+)
+
 idempotency = Table(
     "idempotency",
     metadata,

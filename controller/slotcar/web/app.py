@@ -32,6 +32,7 @@ from slotcar.web import (
     requests,
     reservations,
     rollback,
+    shares,
     signing_in,
     usage,
 )
@@ -46,7 +47,7 @@ PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
         home, signing_in, boundaries, reservations, approvals, links, connections, devices, maps, rollback, requests,
-        plans, usage, audits, costs, logs, policies, account,
+        plans, usage, audits, costs, logs, policies, shares, account,
     )
     for page in entity.PAGES
 )  # fmt: skip

@@ -166,7 +166,16 @@ def _ask_for_groups(slotcar: Slotcar) -> None:
     assert slotcar.group_reject(waiting, "not today")["state"] == "rejected"
 
 
+def _share_out(slotcar: Slotcar) -> None:
+    """The site has no community: tests/integration/store/test_shares.py has one."""
+    for send in (lambda: slotcar.share_give("lhc", "cms", "1 Mbit/s"), lambda: slotcar.share_withdraw("lhc", "cms")):
+        with pytest.raises(NotFound, match="there is no community lhc"):
+            send()
+    assert slotcar.share_list() == {"items": [], "communities": []}
+
+
 def _ask_for_overviews(slotcar: Slotcar) -> None:
+    _share_out(slotcar)
     _hand_on_and_withdraw(slotcar, slotcar.reservation("hep/cms")["handle"])
     assert slotcar.resources(["sls:anl-esnet-ip-premium"], since=START, points=10)[0]["reserved_bps"] > 0
     assert {one["unit"] for one in slotcar.resources()} == {"bps"}

@@ -120,6 +120,10 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
 ) -> None:
     use(cli, reservations, tmp_path)
     with psycopg.connect(database_url, autocommit=True) as raw:
+        raw.execute(
+            "INSERT INTO community_share VALUES ('hep', 'cms', '{cms}', 1, NULL, '{0}', '{ip-premium}', %s, now())",
+            [STRANGE],
+        )
         raw.execute("INSERT INTO idempotency VALUES ('tester', %s, 'x', 'r-x', now())", [STRANGE])
         raw.execute("ALTER DATABASE " + str(make_url(database_url).database) + " SET datestyle = 'SQL, DMY'")
         webhook = raw.execute("SELECT id FROM webhook").fetchone()
@@ -292,7 +296,8 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses what domains said of their segments, and which tickets were taken; delegations;"
+        "This loses what domains said of their segments, and which tickets were taken; delegations,"
+        " and what managers shared out of communities;"
         " what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
         " connections over several domains; what transfers took, and what probes measured;"
         " what devices counted of reservations and links; which reservations are one group;"

@@ -165,7 +165,7 @@ CHANGES = (
     "reserve TOGETHER", "reserve TOGETHER -f json", "approve GROUP --yes", "cancel GROUP --yes -f json",
     "delegate hep/both --to bob --may modify,bind --until 2027-03-02T09:00:00Z", "delegations", "delegations -f json",
     "delegate hep/both --to bob --may approve --until 2027-03-02T09:00:00Z", "withdraw hep/both bob -f json",
-    "withdraw hep/both bob",
+    "withdraw hep/both bob", "share give lhc cms --rate 5Mbit/s", "share withdraw lhc cms", "share list -f json",
     "hold anl-7507-1 --until 2027-03-02T12:00:00Z --reason card --yes", "hold anl-7507-9 --yes",
     "release anl-7507-2 --yes", "release anl-7507-1 --yes", "release anl-7507-1 --yes",
     "webhook add https://example.net/other -f json", "webhook add ftp://example.net/", "webhook redeliver HOOK",

@@ -35,6 +35,7 @@ def filled(path: str, entry: str) -> str:
     """An address of that route, of things that there are."""
     for place, value in {
         "{handle}": entry, "{instant}": iso(START), "{group:int}": "1", "{resource:path}": SLS, "{device}": "anl-7507-1",
+        "{community}": "nowhere",
     }.items():  # fmt: skip
         path = path.replace(place, value)
     queries = {
@@ -61,7 +62,7 @@ def test_the_table_of_pages_is_true(site: Site) -> None:
                 continue  # tests/integration/web/test_sessions.py
             token = site.tokens["operator" if who == "nobody" else who]
             form = {"version": "999", "decision": "approve", "zone": "UTC", "token": token, "by": "5 min"}
-            form |= {"device": "anl-7507-1", "to": "baseline", "until": "now + 5 min"}
+            form |= {"device": "anl-7507-1", "to": "baseline", "until": "now + 5 min", "rate": "1 Mbit/s"}
             given = {"data": form} if method == "POST" else {}
             answer = clients[who].request(method, filled(path, mine), **given)
             answered = (method, path, who, answer.status_code, answer.text[:200])

@@ -53,6 +53,7 @@ from slotcar_client.wire.verbs.reservations import (
     Reject,
     Status,
 )
+from slotcar_client.wire.verbs.shares import ShareGive, ShareList, ShareWithdraw
 from slotcar_client.wire.verbs.usage import CountedUsage, LinkUsage, ReservationUsage, UnusedReservations
 from slotcar_client.wire.verbs.verb import Place, Verb, VerbField
 from slotcar_client.wire.verbs.views import (
@@ -141,6 +142,9 @@ __all__ = [
     "Revisions",
     "Services",
     "SettleConnections",
+    "ShareGive",
+    "ShareList",
+    "ShareWithdraw",
     "ShowTicket",
     "Status",
     "Timeline",

@@ -72,6 +72,11 @@ class NotPermitted(RefusedByPolicy):
         return self
 
 
+class ShareExceeded(NotPermitted):
+    """What a manager has shared out to the owner in its community, or what the site gives that, has no room for it; the
+    message says how much is in use when."""
+
+
 class FlowTaken(RefusedByPolicy):
     """Another owner has reserved packets that this reservation would match too, at the same time.
 

@@ -111,7 +111,7 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     **dict.fromkeys((verbs.Difference, verbs.Holds, verbs.Hold, verbs.Release), _READS),
     **dict.fromkeys((verbs.WebhookAdd, verbs.WebhookList, verbs.WebhookRemove, verbs.WebhookTest), _READS),
     **dict.fromkeys((verbs.Delegate, verbs.Withdraw), VerbRule(_STAYS, True)),
-    verbs.Delegations: _READS,
+    **dict.fromkeys((verbs.Delegations, verbs.ShareGive, verbs.ShareWithdraw, verbs.ShareList), _READS),
     **dict.fromkeys((verbs.WebhookDeadLetters, verbs.WebhookRedeliver), _READS),
 }
 

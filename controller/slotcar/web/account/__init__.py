@@ -7,6 +7,7 @@ from zoneinfo import available_timezones
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
 from slotcar.book.delegating import delegation_to
+from slotcar.broker.shares import Shares
 from slotcar.policy.asking import owner_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.reading import rights
@@ -27,6 +28,7 @@ def show(visit: Visit) -> Answer:
     ]
     model = {
         "delegated": delegated,
+        "communities": Shares(visit.broker).communities(visit.caller, visit.now),
         "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
         "rights": rights_of(visit.caller), "sequence": visit.broker.ledger.last_event(),
     }  # fmt: skip
