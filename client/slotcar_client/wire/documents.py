@@ -465,6 +465,7 @@ class Caller(TypedDict):
     owner: Annotated[str | None, "whose reservations a requester's are; null for an open API's caller"]
     expires_at: Time | None
     proof: Annotated[str, "by what it is known: a token's name, a subject and its issuer, a certificate, an account"]
+    scopes: Annotated[list[str], "the verbs, rights and families that its token is for alone; empty for all"]
     delegations: Annotated[list[Delegated], "what was handed to it on others' reservations, of the first 100 of these"]
 
 

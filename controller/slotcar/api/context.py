@@ -34,6 +34,8 @@ from slotcar.desk import Desk
 from slotcar.domains.agreement import Agreement
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.policy.certificates import CertificateNames
+from slotcar.policy.scopes import lets_pass
+from slotcar.policy.verdict import NotAllowed
 from slotcar.rollout.status import LoopStatus
 from slotcar.watching.model import WatchStatus
 
@@ -105,7 +107,31 @@ TheContext = Annotated[Context, Depends(context_of)]
 Certificate = Annotated[CertificateNames | None, Depends(certificate_names)]
 
 
-async def caller(context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller:
+async def caller(request: Request, context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller:
+    """As `_caller`, where the scopes of its token let the operation pass: each request to a verb comes by here.
+
+    Raises:
+        HTTPException. NotAllowed: they do not.
+    """
+    who = await _caller(context, credentials, certificate)
+    if who.scopes:
+        check_scopes(who, request.scope["route"].name)
+    return who
+
+
+def check_scopes(who: Caller, operation: str) -> None:
+    """
+    Raises:
+        NotAllowed.
+    """
+    if not lets_pass(who.scopes, operation):
+        words = f"the token {who.name} is not for {operation}: its scopes are {', '.join(who.scopes)}"
+        raise NotAllowed(words)
+
+
+async def _caller(
+    context: Context, credentials: HTTPAuthorizationCredentials | None, certificate: CertificateNames | None
+) -> Caller:
     """Whoever the bearer token stands for, or else the certificate of the connection; the operator of an open API where
     there is neither.
 
@@ -150,17 +176,21 @@ async def _caller_of(secret: str, context: Context) -> Caller | None:
     return context.bearers.caller(secret, context.now())
 
 
-async def caller_if_known(context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller | None:
+async def caller_if_known(
+    request: Request, context: TheContext, credentials: Credentials, certificate: Certificate
+) -> Caller | None:
     """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
     try:
-        return await caller(context, credentials, certificate)
-    except HTTPException:
+        return await caller(request, context, credentials, certificate)
+    except (HTTPException, NotAllowed):
         return None
 
 
-async def still_known(context: TheContext, credentials: Credentials, certificate: Certificate) -> Callable[[], bool]:
+async def still_known(
+    request: Request, context: TheContext, credentials: Credentials, certificate: Certificate
+) -> Callable[[], bool]:
     """Whether whoever asked may go on: its token is neither revoked nor over, and has the rights that it had."""
-    first = await caller_if_known(context, credentials, certificate)
+    first = await caller_if_known(request, context, credentials, certificate)
 
     def still() -> bool:
         try:

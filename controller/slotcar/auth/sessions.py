@@ -35,7 +35,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The sessions of one controller.
+    """The sessions of one controller. A token with scopes opens none: pages show what many verbs read.
 
     Attributes:
         anyone: whom a session without a token stands for; None where nobody is anything without one.
@@ -52,7 +52,7 @@ class Sessions:
             InvalidInput: the token file is not in order.
         """
         caller = self.tokens.caller(secret, now)
-        if caller is None:
+        if caller is None or caller.scopes:
             return None
         self.store.forget(now - IDLE)
         return self._open(caller.name, digest(secret), zone, now)
@@ -120,6 +120,6 @@ class Sessions:
             return self.anyone
         for token in self.tokens.tokens():
             same = token.name == session.token_name and hmac.compare_digest(token.sha256, session.token_sha256)
-            if same and (token.expires_at is None or now < token.expires_at):
+            if same and not token.scopes and (token.expires_at is None or now < token.expires_at):
                 return self.tokens.known(token)
         return None

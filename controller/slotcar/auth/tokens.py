@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -27,10 +28,16 @@ from slotcar.policy.site import Site
 TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 #: Some 40,000 tokens.
 LARGEST_FILE_BYTES = 10_000_000
+#: Of one token.
+MOST_SCOPES = 50
 
 
 class Token(BaseModel):
-    """One token at rest. `owner` is whose reservations a requester's token stands for."""
+    """One token at rest.
+
+    Attributes:
+        owner: whose reservations a requester's token stands for. scopes: see `slotcar.policy.scopes`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,6 +47,7 @@ class Token(BaseModel):
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     created_at: datetime
     expires_at: datetime | None = None
+    scopes: tuple[str, ...] = Field(default=(), max_length=MOST_SCOPES)
 
 
 class TokenFile(BaseModel):
@@ -92,16 +100,24 @@ def _unreadable(file: Path, error: Exception) -> InvalidInput:
 
 
 def create_token(
-    file: Path, name: str, role: Role, owner: str, now: datetime, expires_at: datetime | None = None
+    file: Path,
+    name: str,
+    role: Role,
+    owner: str,
+    now: datetime,
+    expires_at: datetime | None = None,
+    scopes: Collection[str] = (),
 ) -> str:
     """Adds a token and gives its text, the only time that it is known.
 
     Raises:
-        TokenError: the name is taken. InvalidInput: the name, the owner or the file is wrong.
+        TokenError: the name is taken. InvalidInput: the name, the owner, a scope or the file is wrong.
     """
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    _check_scopes(scopes)
+    whose = {"name": name, "role": role, "owner": owner, "scopes": tuple(dict.fromkeys(scopes))}
     try:
-        token = Token(name=name, role=role, owner=owner, sha256=digest(secret), created_at=now, expires_at=expires_at)
+        token = Token(**whose, sha256=digest(secret), created_at=now, expires_at=expires_at)
     except ValidationError as error:
         raise InvalidInput(
             [Problem("token", 0, str(d["loc"][0]), d["msg"], repr(d["input"])) for d in error.errors()]
@@ -112,6 +128,21 @@ def create_token(
             raise TokenError(f"there is a token named {name} already; revoke it first or choose another name")
         _write(file, (*tokens, token))
     return secret
+
+
+def _check_scopes(scopes: Collection[str]) -> None:
+    """
+    Raises:
+        InvalidInput: one is none.
+    """
+    if not scopes:
+        return
+    # It knows all verbs, which few commands need.
+    from slotcar.policy.scopes import wrong_scopes
+
+    wrong = wrong_scopes(scopes)
+    if wrong:
+        raise InvalidInput([Problem("token", 0, "scopes", "is no scope", one, hint) for one, hint in wrong.items()])
 
 
 def revoke_token(file: Path, name: str) -> None:
@@ -191,7 +222,9 @@ class TokenStore:
 
     def known(self, token: Token) -> Caller:
         """Whom a token stands for."""
-        return self.site.caller(token.name, token.role, token.owner, token.expires_at, f"token {token.name}")
+        scopes = f", scopes {' '.join(token.scopes)}" if token.scopes else ""
+        caller = self.site.caller(token.name, token.role, token.owner, token.expires_at, f"token {token.name}{scopes}")
+        return replace(caller, scopes=token.scopes) if token.scopes else caller
 
     def _present(self) -> _Read:
         # Taken before the reading: what is replaced meanwhile is read again.

@@ -104,6 +104,13 @@ def token_create(
         str | None, typer.Option("--owner", help="the owner of its reservations; by default the name")
     ] = None,
     valid: Annotated[str | None, typer.Option("--valid", help="how long it is valid, such as `90 d`")] = None,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope",
+            help="what it is for alone: a verb, a right, or FAMILY:read or :write (reservations:read); may be repeated",
+        ),
+    ] = None,
 ) -> None:
     """Make a token and print it once; only its hash is kept."""
     from slotcar.auth.tokens import create_token
@@ -116,13 +123,14 @@ def token_create(
     require_own_state_folder()
     moment = now()
     expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
-    sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
+    secret = create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at, scopes or ())
+    sys.stdout.write(f"{secret}\n")
     progress("this is the only time that it is shown")
 
 
 @token.command(name="list")
 def token_list(form: OutputFormat = Format.TABLE) -> None:
-    """List tokens by name, role and owner; never the tokens themselves."""
+    """List tokens by name, role, owner and scopes; never the tokens themselves."""
     from slotcar.auth.tokens import read_tokens
     from slotcar.base.timebase import iso
 
@@ -131,14 +139,15 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
     tokens = read_tokens(chosen.tokens_path)
     data = [
         {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
-         "expires_at": iso(one.expires_at) if one.expires_at else None}
+         "expires_at": iso(one.expires_at) if one.expires_at else None, "scopes": list(one.scopes)}
         for one in tokens
     ]  # fmt: skip
     rows = [
-        (d["name"] or "", d["role"] or "", d["owner"] or "", d["created_at"] or "", d["expires_at"] or "never")
-        for d in data
-    ]
-    emit(data, form, lambda: print_table(("name", "role", "owner", "created", "expires"), rows, "No tokens."))
+        (one.name, one.role.value, one.owner, iso(one.created_at), iso(one.expires_at) if one.expires_at else "never",
+         " ".join(one.scopes) or "all")
+        for one in tokens
+    ]  # fmt: skip
+    emit(data, form, lambda: print_table(("name", "role", "owner", "created", "expires", "for"), rows, "No tokens."))
 
 
 @token.command(name="revoke")

@@ -38,6 +38,7 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
             "owner": None,
             "expires_at": None,
             "proof": who.proof,
+            "scopes": [],
             "delegations": [],
         }
     else:
@@ -47,6 +48,8 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
     until = f", until {data['expires_at']}" if data["expires_at"] else ""
     where = f"at {place.api}" if place else "at this machine's ledger"
     words = f"{data['name']}: {data['role']}{owner} {where}{until}\nby {data['proof']}"
+    if data["scopes"]:
+        words += f"\nfor {', '.join(data['scopes'])} alone"
     for one in data["delegations"]:
         words += (
             f"\nmay {', '.join(one['may'])} {one['owner']}/{one['name']} until {one['until']}, by {one['given_by']}"

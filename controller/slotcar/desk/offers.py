@@ -22,6 +22,7 @@ def whoami(_verb: verbs.Whoami, desk: Desk, caller: Caller, now: datetime) -> do
         "owner": caller.owner,
         "expires_at": iso(caller.expires_at) if caller.expires_at else None,
         "proof": caller.proof,
+        "scopes": list(caller.scopes),
         "delegations": [
             one
             for entry in delegated

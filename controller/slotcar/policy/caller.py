@@ -41,6 +41,7 @@ class Caller:
 
     Attributes:
         proof: by what it is known, in words: a token's name, a subject and its issuer, a certificate, an account.
+        scopes: of its token; see `slotcar.policy.scopes`. One without any is not narrowed.
         delegate: who acts, where these are the rights of whoever delegated one; see `slotcar.policy.delegating`.
     """
 
@@ -52,6 +53,7 @@ class Caller:
     proof: str = ""
     policies: Policies = field(default_factory=shipped_policies, compare=False, repr=False)
     delegate: Actor | None = None
+    scopes: tuple[str, ...] = ()
 
     @property
     def actor(self) -> Actor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -136,10 +136,12 @@ def as_(serve: Serve, tmp_path: Path) -> Iterator[As]:
     anyone = None
     clients: list[httpx.Client] = []
 
-    def client_of(name: str, role: Role, owner: str = "hep", valid: timedelta | None = None) -> httpx.Client:
+    def client_of(
+        name: str, role: Role, owner: str = "hep", valid: timedelta | None = None, scopes: Sequence[str] = ()
+    ) -> httpx.Client:
         nonlocal anyone
         now = datetime.now(UTC)
-        token = create_token(tmp_path / "tokens.json", name, role, owner, now, now + valid if valid else None)
+        token = create_token(tmp_path / "tokens.json", name, role, owner, now, now + valid if valid else None, scopes)
         anyone = anyone or serve(open=False)
         clients.append(
             httpx.Client(

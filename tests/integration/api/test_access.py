@@ -13,12 +13,13 @@ import httpx
 import pytest
 from starlette.routing import Mount, Route
 
-from slotcar.api.app import app_with_routes
+from slotcar.api.app import app_with_routes, openapi_document
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import create_token, revoke_token
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
+from slotcar.policy.scopes import lets_pass, verbs_of_scopes
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, created, problem
@@ -234,6 +235,28 @@ def test_without_a_token_nobody_is_an_operator(as_: As, tmp_path: Any) -> None:
     (tmp_path / "tokens.json").unlink()
     document = problem(httpx.get(f"{ops.base_url}/v1/reservations", timeout=PATIENCE_S), 401, "unauthenticated")
     assert "slotcar token create" in document["detail"]
+
+
+@pytest.mark.parametrize("scopes", [("reservations:read",), ("see", "commit"), ("operate",), ("plan", "views:read")])
+def test_a_token_with_scopes_is_for_these_verbs_alone(as_: As, scopes: tuple[str, ...]) -> None:
+    """An operator's, at every route: what its scopes do not name is refused by them, whatever else is wrong with it."""
+    client, passed = as_("narrow", Role.OPERATOR, scopes=scopes), set()
+    for name, method, path in operations():
+        place = re.sub("{[^}]*}", "nowhere", path)
+        with client.stream(method, place, headers={"If-Match": '"999"'}, json={}) as answer:
+            refused = answer.status_code == 403 and "its scopes are" in json.loads(answer.read())["detail"]
+        assert refused == (not lets_pass(scopes, name)), (name, answer.status_code)
+        passed |= set() if refused else {name}
+    assert passed == {"whoami"}.union(*(verbs_of_scopes()[one] for one in scopes))
+    assert client.get("/v1/whoami").json()["scopes"] == list(scopes)
+
+
+def operations() -> Iterator[tuple[str, str, str]]:
+    """Name, method and path of each that needs a token."""
+    for path, methods in openapi_document()["paths"].items():
+        for method, operation in methods.items():
+            if path.startswith("/v1/"):
+                yield operation["operationId"], method.upper(), path
 
 
 def test_a_token_that_is_wrong_is_refused_by_an_open_controller_too(serve: Serve) -> None:

@@ -21,6 +21,7 @@ from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
 from slotcar.network.model import Network
+from slotcar.policy.scopes import lets_pass
 from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, Running
 from tests.integration.api.test_access import ROWS
@@ -32,7 +33,9 @@ from tests.support.issuers import entry_of, inventory_with, issuing
 from tests.support.patience import PATIENCE_S
 
 URI = "spiffe://cern.example/transfers"
-KINDS = ("token", "issuer", "certificate")
+KINDS = ("token", "scoped", "issuer", "certificate")
+#: Of the scoped token.
+SCOPES = ("reservations:read", "see", "extend")
 SOME = examples(few=2, many=25, suppress_health_check=list(HealthCheck))
 _REQUESTER = 4
 #: What a requester may not do, whoever it is about.
@@ -67,8 +70,11 @@ def known(
         settings = Settings(state_dir=folder, inventory=inventory, **tls)
         port = running.start(ledger, network, settings, streams=Streams(each=0)).base_url.port
         secret = create_token(folder / "tokens.json", "cms", Role.REQUESTER, "hep", datetime.now(UTC))
+        narrow = create_token(
+            folder / "tokens.json", "cms-reads", Role.REQUESTER, "hep", datetime.now(UTC), scopes=SCOPES
+        )
         day_s = int(datetime.now(UTC).timestamp()) + 86_400
-        bearer = {"token": secret, "issuer": issuer.token(exp=day_s, **{"wlcg.groups": ["/cms"]})}
+        bearer = {"token": secret, "scoped": narrow, "issuer": issuer.token(exp=day_s, **{"wlcg.groups": ["/cms"]})}
         headers = {kind: {"Authorization": f"Bearer {one}"} for kind, one in bearer.items()} | {"certificate": {}}
         connection = {kind: {"verify": str(authority.file)} for kind in KINDS}
         connection["certificate"] |= {"cert": str(program)}
@@ -99,6 +105,12 @@ def test_no_fault_and_no_right_too_many(case: schemathesis.Case, known: Known, k
     if (response.status_code, response.content) == NO_HTTP:
         return
     case.validate_response(response, CHECKS, headers=options["headers"], transport_kwargs=options)
+    if (
+        kind == "scoped"
+        and not lets_pass(SCOPES, case.operation.definition.raw["operationId"])
+        and case.path[:4] == "/v1/"
+    ):
+        assert response.status_code >= 400, (case.method, case.path, kind)
     if (case.method, case.path) in FORBIDDEN:
         assert response.status_code >= 400, (case.method, case.path, kind)
     if (case.method, case.path) == ("GET", "/v1/whoami") and response.status_code == 200:

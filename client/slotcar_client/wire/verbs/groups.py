@@ -54,7 +54,7 @@ class GroupCreateAll(
 
 
 @dataclass(frozen=True)
-class GroupList(Verb[documents.Groups], to="GET /v1/groups", summary="List groups", errors=(401, 422, 503)):
+class GroupList(Verb[documents.Groups], to="GET /v1/groups", summary="List groups", errors=(401, 403, 422, 503)):
     """By the number of their first members; `next` is the cursor of the following page, null on the last.
 
     A requester gets its own.

@@ -19,13 +19,15 @@ class Endpoints(
     Verb[documents.Endpoints],
     to="GET /v1/endpoints",
     summary="What may be a source or a destination",
-    errors=(401, 503),
+    errors=(401, 403, 503),
 ):
     """End systems by name, and networks whose addresses may be said. A requester sees those that it may use."""
 
 
 @dataclass(frozen=True)
-class Services(Verb[documents.Services], to="GET /v1/services", summary="What may be reserved", errors=(401, 503)):
+class Services(
+    Verb[documents.Services], to="GET /v1/services", summary="What may be reserved", errors=(401, 403, 503)
+):
     """Each service with its PHB and code points. Those that are not `reserved` promise no rate."""
 
 

@@ -129,7 +129,7 @@ class Boundaries(
     Verb[documents.BoundaryCounts],
     to="GET /v1/boundaries",
     summary="The next boundaries, counted",
-    errors=(401, 422, 503),
+    errors=(401, 403, 422, 503),
 ):
     """Instants at which slots of committed reservations start, end or change their rate, and how many.
 
@@ -146,7 +146,7 @@ class Boundary(
     Verb[documents.BoundaryView],
     to="GET /v1/boundaries/{instant}",
     summary="One boundary and its diff",
-    errors=(401, 409, 422, 503),
+    errors=(401, 403, 409, 422, 503),
 ):
     """What starts, ends and changes at an instant, each device's phase, and what changes on them: devices that change by
     the same lines stand together, in hunks with three lines of context. A requester gets its own, without diffs."""

@@ -10,7 +10,7 @@ from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import SIGN_IN, WebPage
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 
-_WRONG = "This is not a token of this controller, or it has expired."
+_WRONG = "This is not a token of this controller, or it has expired; one with scopes is for programs alone."
 #: Where issuers send browsers back to; it is registered with each of them.
 BACK = "/sign-in/back"
 #: Of these the first three count; the others are what some issuers send beside.
