@@ -59,7 +59,7 @@ def show(controllers: Mapping[str, Slotcar]) -> None:
     try:
         anl.send(Connect(RESERVATION | {"name": "too-much", "rate": "30 Mbit/s"}))
     except Problem as error:
-        print(f"  refused: {error}")
+        print("  refused: " + "\n           ".join(str(error).splitlines()))
     _tell(controllers)
     _say("The end, in all domains:")
     anl.send(EndConnection(chain["connection"], "shown"))

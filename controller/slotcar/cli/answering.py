@@ -61,7 +61,7 @@ def _say(whom: str, words: str) -> None:
     if is_repeated or _COMPLETING in os.environ:
         return
     if sys.stderr.isatty():
-        stderr().print(at_terminal(words), style="dim", markup=False)
+        stderr().print(at_terminal(words), style="dim")
     else:
         sys.stderr.write(f"{at_terminal(words)}\n")
         sys.stderr.flush()

@@ -91,12 +91,12 @@ def _print(data: Document) -> None:
     from slotcar.measuring.audits.words import agreed_words
 
     for one in data["items"]:
-        stdout().print(f"{one['sls']} ({one['service']}): {agreed_words(one)}", style="cyan", markup=False)
+        stdout().print(f"{one['sls']} ({one['service']}): {agreed_words(one)}", style="cyan")
         if one["nothing"]:
-            stdout().print(f"  nothing to audit: {one['nothing']}", markup=False)
+            stdout().print(f"  nothing to audit: {one['nothing']}")
             continue
         print_table(COLUMNS, [_row(item) for item in one["items"]], "It promised nothing in this time.")
-        stdout().print(f"  {one['kept']} kept, {one['broken']} broken, {one['unknown']} unknown", markup=False)
+        stdout().print(f"  {one['kept']} kept, {one['broken']} broken, {one['unknown']} unknown")
     if not data["items"]:
         stdout().print("No SLS of the inventory is of this class.")
 

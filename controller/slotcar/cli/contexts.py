@@ -66,7 +66,7 @@ def add(
         token = read_token(token_file) if from_file and token_file else _typed_token()
     _contexts().add(name, api, token, use, zone)
     used = _contexts().in_use() == name
-    stdout().print(f"{name} is {api}{', and in use' if used else ''}.", markup=False)
+    stdout().print(f"{name} is {api}{', and in use' if used else ''}.")
 
 
 def _checked_zone(name: str) -> str:
@@ -110,7 +110,7 @@ def list_contexts(form: OutputFormat = Format.TABLE) -> None:
 def use(name: Name) -> None:
     """Use this context from now on; `local` is this machine's ledger."""
     _contexts().use(None if name == LOCAL else name)
-    stdout().print(f"{name} is in use.", markup=False)
+    stdout().print(f"{name} is in use.")
 
 
 @context.command()
@@ -125,7 +125,7 @@ def timezone(
     if name == LOCAL:
         raise Declined(f"{LOCAL} keeps no setting: set {VARIABLE}={zone}, which all commands go by")
     _contexts().set_timezone(name, "" if chosen == "UTC" else chosen)
-    stdout().print(f"Times of {name} are shown in {zone}.", markup=False)
+    stdout().print(f"Times of {name} are shown in {zone}.")
 
 
 @context.command()
@@ -133,7 +133,7 @@ def show() -> None:
     """Show which controller commands use now, and whether --context, SLOTCAR_API, SLOTCAR_CONTEXT or `use` chose it."""
     place = chosen_place()
     words = "this machine's ledger" if place is None else f"{place.api} ({place.name or 'SLOTCAR_API'})"
-    stdout().print(words, markup=False)
+    stdout().print(words)
 
 
 @context.command()
@@ -143,4 +143,4 @@ def remove(name: Name, yes: Yes = False) -> None:
     contexts.need(name)
     confirm(yes, f"Forget the context {name} and its token?")
     contexts.remove(name)
-    stdout().print(f"{name} is forgotten.", markup=False)
+    stdout().print(f"{name} is forgotten.")

@@ -65,7 +65,7 @@ def _print_costs(listed: Sequence[documents.Costs]) -> None:
                Column("rate"), Column("known by", 1, wraps=True))  # fmt: skip
     print_table(columns, rows, "")
     for words in dict.fromkeys(word for one in listed for word in one["unknown"]):
-        stdout().print(words, style="dim", markup=False)
+        stdout().print(words, style="dim")
 
 
 def _cost_rows(cost: documents.Costs) -> list[tuple[str, ...]]:
@@ -237,7 +237,7 @@ def record_transfer(
     known = answer["estimated_ms"]
     words = f"{answer['source']} to {answer['destination']}: {format_rate_about(answer['throughput_bps'])}"
     before = "nothing was known before" if known is None else f"{seconds(known)} would have been said"
-    emit(answer, form, lambda: stdout().print(f"{words}; {before}", markup=False))
+    emit(answer, form, lambda: stdout().print(f"{words}; {before}"))
 
 
 def record_probe(
@@ -256,4 +256,4 @@ def record_probe(
     with sender() as controller:
         answer = controller.send(verbs.RecordProbe(source, destination, tool, at, rtt, throughput, loss))
     words = f"kept of {answer['source']} to {answer['destination']}, measured by {answer['tool']} at {answer['at']}"
-    emit(answer, form, lambda: stdout().print(words, markup=False))
+    emit(answer, form, lambda: stdout().print(words))

@@ -86,7 +86,7 @@ def downgrade(
         confirm(yes, f"Take the ledger back from revision {now_at} to {revision}?{words}")
         with long_work_reported(), alone(engine) as connection:
             before, after = change_to(connection, revision)
-    stdout().print(f"Taken back from {before} to {after}.", markup=False)
+    stdout().print(f"Taken back from {before} to {after}.")
     complain("note: install the older Slotcar now; this one leads no more, and upgrades an embedded database again")
 
 
@@ -105,7 +105,7 @@ def backup(file: File) -> None:
     progress(f"backing up to {file}")
     with long_work_reported(), _ledger_engine(chosen) as engine:
         manifest = back_up(chosen, engine, file)
-    stdout().print(f"Backed up to {file}, and read again: {_contents(manifest)}.", markup=False)
+    stdout().print(f"Backed up to {file}, and read again: {_contents(manifest)}.")
 
 
 @database.command()
@@ -135,7 +135,7 @@ def restore(
             fill(reader, chosen, engine, with_state=not ledger_only)
         finally:
             engine.dispose()
-    stdout().print(f"Restored: {_contents(reader.manifest, with_state=not ledger_only)}.", markup=False)
+    stdout().print(f"Restored: {_contents(reader.manifest, with_state=not ledger_only)}.")
     complain(
         "note: what was reserved, changed, cancelled, approved or held since is not known any more, and tokens that were"
         " revoked since are valid again: see `slotcar token list` before you start the controller"
@@ -163,7 +163,7 @@ def database_status(form: OutputFormat = Format.TABLE) -> None:
         "slotcar_revision": NEWEST_REVISION,
     }  # fmt: skip
     at = f"revision {revision or 'none'}; this Slotcar's is {NEWEST_REVISION}"
-    emit(data, form, lambda: stdout().print(f"{data['schema']} ({where}; {at})", markup=False))
+    emit(data, form, lambda: stdout().print(f"{data['schema']} ({where}; {at})"))
 
 
 @database.command(name="stop")

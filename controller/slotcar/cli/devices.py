@@ -106,10 +106,10 @@ def print_comparison(comparison: Mapping[str, Any]) -> None:
     """`comparison`: the document of one."""
     console = stdout()
     for one in comparison["different"]:
-        console.print(printable(one["device"]), style="cyan", markup=False)
+        console.print(printable(one["device"]), style="cyan")
         coloured_diff(one["diff"])
     for name in comparison["equal"]:
-        console.print(f"{printable(name)}: has what is wanted", markup=False)
+        console.print(f"{printable(name)}: has what is wanted")
     for failure in comparison["failed"]:
         complain(f"{failure['device']}: {failure['message']}")
 
@@ -259,10 +259,10 @@ def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
             print_table(columns, rows, "No revisions.")
             return
         for revision, at, why, names_of, reservations, taken_back in rows:
-            stdout().print(f"{revision}  {at}", style="cyan", markup=False)
+            stdout().print(f"{revision}  {at}", style="cyan")
             back = f" (rollback of {taken_back})" if taken_back else ""
             words = f"    {why}{back}; on {names_of or 'no router'}; reservations then: {reservations}"
-            stdout().print(hanging(words, 4), markup=False, soft_wrap=True)
+            stdout().print(hanging(words, 4), soft_wrap=True)
 
     emit(listed, form, table)
 

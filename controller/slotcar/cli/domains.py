@@ -50,7 +50,7 @@ def key() -> None:
         f"certificate  {settings.domain_certificate_path}",
         f"SHA-256      {signed.fingerprint}",
     )
-    stdout().print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    stdout().print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 @domains.command()
@@ -67,7 +67,7 @@ def status(api: Api = None, token_file: TokenFile = None) -> None:
         (one["domain"], one["controller"], _clock(one["clock_ahead_ms"]), one["trouble"] or "-")
         for one in document["neighbours"]
     ]
-    stdout().print(f"Domain {document['domain']}", markup=False)
+    stdout().print(f"Domain {document['domain']}")
     print_table(_columns("neighbour", "controller", "clock", "trouble"), rows, "No neighbours with a controller.")
 
 
@@ -176,7 +176,7 @@ def _show(connection: documents.Connection) -> None:
         f"state  {_state(connection)}",
         *(f"  {_segment(segment)}" for segment in connection["segments"]),
     ]
-    stdout().print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    stdout().print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _way(connection: documents.Connection) -> str:

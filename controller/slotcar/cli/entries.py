@@ -46,7 +46,7 @@ def print_entry(entry: Document, *, err: bool = False) -> None:
         *(f"{'' if number else 'note':<9}{note}" for number, note in enumerate(entry.get("notes", ()))),
     ]
     for line in lines:
-        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), soft_wrap=True)
 
 
 def is_live(entry: Document) -> bool:

@@ -34,18 +34,18 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
         explanation = explained(entry, others, opened.network, moment)
 
     def table() -> None:
-        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(explanation.at)}", markup=False)
+        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(explanation.at)}")
         for one in explanation.numbers:
             where = f" at {one.place}" if one.place else ""
-            stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", markup=False, soft_wrap=True)
+            stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", soft_wrap=True)
             if one.formula:
-                stdout().print(hanging(f"    = {one.formula}", 6), markup=False, soft_wrap=True)
+                stdout().print(hanging(f"    = {one.formula}", 6), soft_wrap=True)
         if not explanation.numbers:
             stdout().print("No number: this service is promised no rate.")
         for name, lines in explanation.lines.items():
-            stdout().print(name, style="cyan", markup=False)
+            stdout().print(name, style="cyan")
             coloured_diff(lines)
         for note in explanation.notes:
-            stdout().print(hanging(f"note: {note}", 6), markup=False, soft_wrap=True)
+            stdout().print(hanging(f"note: {note}", 6), soft_wrap=True)
 
     emit(explanation_document(entry, explanation), form, table)

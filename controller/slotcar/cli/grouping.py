@@ -125,4 +125,4 @@ def print_group(group: Mapping[str, Any], *, err: bool = False) -> None:
         if (member_slot := slot_of(member)) and member_slot["why"]:
             lines.append(f"         {member_slot['why']}")
     for line in lines:
-        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), soft_wrap=True)

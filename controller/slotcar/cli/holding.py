@@ -67,7 +67,7 @@ def release(
         confirm(yes, f"Release {', '.join(names)}?")
         for name in names:
             controller.send(verbs.Release(name))
-    stdout().print(f"Released: {', '.join(names)}.", markup=False)
+    stdout().print(f"Released: {', '.join(names)}.")
 
 
 def _named(controller: AnyDesk, devices: Collection[str]) -> tuple[str, ...]:
@@ -94,4 +94,4 @@ def _print(hold: documents.Hold) -> None:
     from slotcar.rollout.holding import hold_words
 
     words = hold_words(hold["reason"], hold["actor"], hold["until"])
-    stdout().print(f"{hold['device']}: {words}", markup=False, soft_wrap=True)
+    stdout().print(f"{hold['device']}: {words}", soft_wrap=True)

@@ -140,7 +140,7 @@ def measure(
     }
     lines = [f"slotcar_cpu: {document['slotcar_cpu']}", "slotcar_disks:", f"  {disk}:"]
     lines += [f"    {way}: {format_bytes_per_s(rate)}" for way, rate in ways.items()]
-    emit(document, form, lambda: stdout().print("\n".join(lines), markup=False))
+    emit(document, form, lambda: stdout().print("\n".join(lines)))
 
 
 def tuning(

@@ -45,7 +45,7 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
     def table() -> None:
         for words, listed in (("Pushed and verified", pushed), ("Has what is wanted by now", equal)):
             if listed:
-                stdout().print(f"{words}, by the controller that leads: {', '.join(listed)}.", markup=False)
+                stdout().print(f"{words}, by the controller that leads: {', '.join(listed)}.")
         for name, why in sorted(failed.items()):
             complain(f"{name}: {why}")
 

@@ -38,6 +38,6 @@ def emit_list(
         table()
         if more is not None:
             words = f"{len(items):,} shown, the {which}; there are more: {more} shows them."
-            stdout().print(hanging(words, INDENT), style="dim", markup=False, soft_wrap=True)
+            stdout().print(hanging(words, INDENT), style="dim", soft_wrap=True)
 
     emit({"items": list(items), "next": more, "answered_by": answered_by()}, form, whole)

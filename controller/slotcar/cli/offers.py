@@ -54,7 +54,7 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
         words += (
             f"\nmay {', '.join(one['may'])} {one['owner']}/{one['name']} until {one['until']}, by {one['given_by']}"
         )
-    emit(data, form, lambda: stdout().print(words, markup=False))
+    emit(data, form, lambda: stdout().print(words))
 
 
 def endpoints(form: OutputFormat = Format.TABLE) -> None:

@@ -27,6 +27,8 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+#: Rich changes nothing that it prints.
+_AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
 #: What `--verbose` or `-v` says, anywhere in a command.
 _verbose = False
 
@@ -44,6 +46,9 @@ def others_short() -> str | None:
 def stdout(*, verbatim: bool = False) -> Console:
     """Rich honours NO_COLOR and a pipe by itself; a pipe gets wide lines so that nothing is cut.
 
+    What is printed stays as it is: with Rich's markup a text in square brackets would be a style, and with its emoji a part
+    of a fingerprint or an IPv6 address, such as `:cd:`, a picture.
+
     `verbatim`: for lines of routers, in which no instant is put into the reader's zone.
     """
     from rich.console import Console
@@ -52,13 +57,13 @@ def stdout(*, verbatim: bool = False) -> Console:
 
     terminal = sys.stdout.isatty()
     kind = Console if verbatim else ReadersConsole
-    return kind(highlight=False, soft_wrap=not terminal, width=None if terminal else 200)
+    return kind(**_AS_IT_IS, soft_wrap=not terminal, width=None if terminal else 200)
 
 
 def stderr() -> Console:
     from slotcar.cli.console import ReadersConsole
 
-    return ReadersConsole(stderr=True, highlight=False, soft_wrap=True)
+    return ReadersConsole(stderr=True, **_AS_IT_IS, soft_wrap=True)
 
 
 def shown(text: str) -> str:
@@ -181,7 +186,7 @@ def progress(message: str) -> None:
     under_way(message)
     if sys.stderr.isatty():
         console = stderr()
-        console.print(_wrapped(shown(message), INDENT, console.width), style="dim", markup=False)
+        console.print(_wrapped(shown(message), INDENT, console.width), style="dim")
 
 
 @contextmanager
@@ -192,7 +197,7 @@ def long_work_reported() -> Iterator[None]:
     def watch() -> None:
         while not ended.wait(0.5):
             if line := _under_way.overdue(time.monotonic()):
-                stderr().print(printable(line), style="dim", markup=False)
+                stderr().print(printable(line), style="dim")
 
     if not sys.stderr.isatty():
         yield

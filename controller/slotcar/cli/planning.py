@@ -93,9 +93,7 @@ def check(
     reservations = read_files(files, now()).reservations
     for one in reservations:
         for words in foreseen_of_itself(one):
-            stdout().print(
-                hanging(f"{one.owner}/{one.name}: {words}", CONTINUED_AT), style="yellow", markup=False, soft_wrap=True
-            )
+            stdout().print(hanging(f"{one.owner}/{one.name}: {words}", CONTINUED_AT), style="yellow", soft_wrap=True)
     count = len(reservations)
     stdout().print(f"{count} reservation{'' if count == 1 else 's'}, without a mistake.")
 
@@ -169,7 +167,7 @@ def plan(
         and new_plan.sequence is not None
     ):
         what = output or " ".join(map(str, files))
-        stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
+        stdout().print(f"Next: slotcar apply {what}", style="dim", soft_wrap=True)
     if new_plan.refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -331,7 +329,7 @@ def _print_applied(applied: documents.Applied) -> None:
         waits = "; its change waits for approval" if entry["proposed"] else ""
         note = f"; {words}" if (words := clock_note(reservation)) else ""
         line = f"{reservation.owner}/{reservation.name}  {entry['handle']}  {entry['state']}{waits}{note}"
-        stdout().print(hanging(line, CONTINUED_AT), markup=False, soft_wrap=True)
+        stdout().print(hanging(line, CONTINUED_AT), soft_wrap=True)
     counts = ", ".join(f"{applied[what]} {what}" for what in ("created", "changed", "cancelled"))
     stdout().print(f"Applied: {counts}.", style="bold")
 

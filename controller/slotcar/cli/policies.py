@@ -89,14 +89,14 @@ def _print_why(data: Document) -> None:
     on = f", on the delegation of {data['delegated_by']}," if data["delegated_by"] else ""
     by = f", by {', '.join(data['recorded'])}" if data["recorded"] else ""
     headline = f"{data['owner']}/{data['name']}: {data['actor']}{on} asked for {what}, which was {was}{by}"
-    stdout().print(f"{headline} (event {data['event']})", markup=False)
+    stdout().print(f"{headline} (event {data['event']})")
     for when in ("then", "now"):
         decision = data[when]
-        stdout().print(f"\n{when} ({decision['at']})", style="cyan", markup=False)
+        stdout().print(f"\n{when} ({decision['at']})", style="cyan")
         rows = [row for answer in decision["answers"] for row in _rows_of(answer)]
         print_table(("action", "answer", "policy", "says"), rows, "")
         for total in decision["totals"]:
-            stdout().print(f"  {_total_words(total)}", markup=False)
+            stdout().print(f"  {_total_words(total)}")
 
 
 def _rows_of(answer: Document) -> list[tuple[str, ...]]:

@@ -32,12 +32,12 @@ def login(
 
     api = _controller()
     code = begin(_chosen(offered_issuers(api), issuer, api))
-    stdout().print(f"Open {code.address} and type {code.user_code}", markup=False, soft_wrap=True)
+    stdout().print(f"Open {code.address} and type {code.user_code}", soft_wrap=True)
     if code.whole_address != code.address:
-        stdout().print(f"or open {code.whole_address}", markup=False, soft_wrap=True)
+        stdout().print(f"or open {code.whole_address}", soft_wrap=True)
     complain(f"waiting for you to confirm it, for {code.lasts_s} s at most")
     TokenKeeper(api).keep(wait(code, api))
-    stdout().print(f"Signed in to {api} at {code.at.name}.", markup=False, soft_wrap=True)
+    stdout().print(f"Signed in to {api} at {code.at.name}.", soft_wrap=True)
 
 
 def logout() -> None:
@@ -47,7 +47,7 @@ def logout() -> None:
     api = _controller()
     known = TokenKeeper(api).forget()
     words = f"Signed out of {api}." if known else f"Nobody was signed in to {api}."
-    stdout().print(words, markup=False, soft_wrap=True)
+    stdout().print(words, soft_wrap=True)
 
 
 def _controller() -> str:

@@ -75,9 +75,7 @@ def init(
         ansible=dict(parse_pair("--ansible", one, "ansible_port=2222") for one in ansible or ()),
     )
     _write(new, folder)
-    stdout().print(
-        f"Wrote {folder}. Next: export SLOTCAR_INVENTORY={folder.absolute()}; slotcar check --devices", markup=False
-    )
+    stdout().print(f"Wrote {folder}. Next: export SLOTCAR_INVENTORY={folder.absolute()}; slotcar check --devices")
 
 
 def _write(new: NewInventory, folder: Path) -> None:

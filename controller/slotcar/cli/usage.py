@@ -94,9 +94,9 @@ def _reservation(which: str, window: Window, form: Format) -> None:
 def _print_flows(data: Document) -> None:
     for flow in data["flows"]:
         where = f" at {flow['device']} {flow['interface']}" if flow["device"] else ""
-        stdout().print(f"{data['owner']}/{data['name']} {flow['direction']}{where}", style="cyan", markup=False)
+        stdout().print(f"{data['owner']}/{data['name']} {flow['direction']}{where}", style="cyan")
         if flow["unknown"]:
-            stdout().print(f"  unknown: {flow['unknown']}", markup=False)
+            stdout().print(f"  unknown: {flow['unknown']}")
             continue
         rows = [(_from_to(one), *_amounts(one), ", ".join(one["remarks"])) for one in flow["items"]]
         rows.append(("in all", *_amounts(flow["total"]), _unknown_words(flow)))
@@ -161,7 +161,7 @@ def _print_link(data: Document) -> None:
     from slotcar.base.units import format_bytes_about
 
     if data["unknown"]:
-        stdout().print(f"unknown: {data['unknown']}", markup=False)
+        stdout().print(f"unknown: {data['unknown']}")
         return
     rows = [
         (

@@ -132,9 +132,9 @@ def _rendered(
 
 def _print(listed: Sequence[Mapping[str, Any]]) -> None:
     for one in listed:
-        stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan", markup=False)
+        stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan")
         for line in one["lines"]:
-            stdout(verbatim=True).print(printable(line), markup=False, soft_wrap=True)
+            stdout(verbatim=True).print(printable(line), soft_wrap=True)
 
 
 def events(

@@ -66,7 +66,7 @@ def add(
     lines = [f"{webhook['id']} gets {', '.join(listed) or 'every event'} from now on."]
     if webhook["signing_secret"]:
         lines.append(f"Its signing secret, which is said only now: {webhook['signing_secret']}")
-    emit(webhook, form, lambda: stdout().print("\n".join(lines), markup=False, soft_wrap=True))
+    emit(webhook, form, lambda: stdout().print("\n".join(lines), soft_wrap=True))
 
 
 @webhook.command(name="list")
@@ -96,7 +96,7 @@ def remove(which: Id, yes: Yes = False) -> None:
     with sender(network=False) as controller:
         confirm(yes, f"Remove the webhook {which}, with all that waits for it?")
         removed = controller.send(verbs.WebhookRemove(which))
-    stdout().print(f"{removed['id']} gets nothing any more.", markup=False)
+    stdout().print(f"{removed['id']} gets nothing any more.")
 
 
 @webhook.command()
@@ -109,7 +109,7 @@ def test(which: Id) -> None:
     if not outcome["delivered"]:
         complain(f"{which}: {outcome['message']}")
         raise SystemExit(ExitCode.ERROR)
-    stdout().print(f"{which} answered {outcome['status']}.", markup=False)
+    stdout().print(f"{which} answered {outcome['status']}.")
 
 
 @webhook.command(name="dead-letters")
@@ -146,4 +146,4 @@ def redeliver(
 
     with sender(network=False) as controller:
         count = controller.send(verbs.WebhookRedeliver(which, events or None))["waiting"]
-    stdout().print(f"{count} wait again for {which}.", markup=False)
+    stdout().print(f"{count} wait again for {which}.")

@@ -17,7 +17,9 @@ class Display:
     """`say` for what has happened; `watch` until an instant, with figures that change."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        self.console = console or Console(
+            highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty()
+        )
         self._began = time.monotonic()
 
     def __enter__(self) -> Display:

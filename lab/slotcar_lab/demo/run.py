@@ -204,7 +204,7 @@ def _report(
     ]
     for verdict in judged:
         mark, style = ("yes", "green") if verdict.holds else ("NO ", "bold red")
-        console.print(f"{mark}  {verdict.claim} ({verdict.evidence})", style=style, markup=False)
+        console.print(f"{mark}  {verdict.claim} ({verdict.evidence})", style=style)
     if any(too_busy(flow, measured.phases) for flow in measured.flows):
         console.print(
             "     this machine was too busy to send all that was offered; judged is what was sent", style="dim"
@@ -212,12 +212,12 @@ def _report(
     for name in set(before) - set(same):
         (folder / f"{name}.before.txt").write_text(before[name])
         (folder / f"{name}.after.txt").write_text(after[name])
-        console.print(f"     compare {folder / name}.before.txt with .after.txt", markup=False)
+        console.print(f"     compare {folder / name}.before.txt with .after.txt")
     png, svg = draw(measured.flows, measured.slot_s, measured.phases, folder)
-    console.print(f"\nplot   {png}\n       {svg}", markup=False)
+    console.print(f"\nplot   {png}\n       {svg}")
     if keep:
-        console.print(f"page   {controller.address}/", markup=False)
-        console.print(f"API    {controller.address}/docs  (it runs on; `make demo-down` ends it)", markup=False)
+        console.print(f"page   {controller.address}/")
+        console.print(f"API    {controller.address}/docs  (it runs on; `make demo-down` ends it)")
     return 0 if all(verdict.holds for verdict in judged) else 1
 
 

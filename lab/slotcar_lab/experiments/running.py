@@ -240,7 +240,7 @@ def show(result: Result) -> None:
         ours = "–" if row.ours is None else f"{row.ours:.4g} {row.unit}"
         note = f" ({row.note})" if row.note else ""
         table.add_row(row.figure, row.paper, ours + note, row.rule, row.verdict, style=STYLES[row.verdict])
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 200)
     console.print(table)
     if result.explanation:
         console.print(result.explanation)

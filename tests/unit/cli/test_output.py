@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
+from rich.console import Console
 
-from slotcar.cli.output import Format, _UnderWay, coloured_diff, complain, emit, hanging, print_table
+from slotcar.cli.output import Format, _UnderWay, coloured_diff, complain, emit, hanging, print_table, stderr, stdout
 from slotcar.cli.session import actor
 from tests.support.command_line import terminal
 
@@ -27,6 +29,17 @@ def test_no_way_of_printing_lets_terminal_codes_through(
     assert printed.err.startswith("first line\na")
     monkeypatch.setenv("SUDO_USER", EVIL)
     assert actor().isprintable()
+
+
+#: Rich's own notation: a style, and names of pictures, which parts of fingerprints and of IPv6 addresses are.
+NOTATION = "[bold]hep[/bold] A8:E6:16:CD:B8 2001:db8::a:b:cd:1 :100:"
+
+
+@pytest.mark.parametrize("console", [stdout, lambda: stdout(verbatim=True), stderr], ids=["out", "verbatim", "err"])
+def test_what_is_printed_stays_as_it_is(console: Callable[[], Console], capfd: pytest.CaptureFixture[str]) -> None:
+    console().print(NOTATION)
+    console().print(NOTATION, style="cyan")
+    assert "".join(capfd.readouterr()).splitlines() == [NOTATION] * 2
 
 
 def test_a_long_line_goes_on_indented_at_a_terminal_and_is_whole_in_a_pipe(
