@@ -22,7 +22,9 @@ from slotcar.book import operations
 from slotcar.book.appending import AppendEvent, AppendIfLast
 from slotcar.book.applying import ApplyPlan
 from slotcar.book.approving import Approve, Commit, Reject
+from slotcar.book.delegating import Delegate
 from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
+from slotcar.book.handing import Give, Withdraw
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import OCCUPYING, AdmissionRequest, Cancellation, Condition, Entry, State, Terms
 from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Operation, Rebind, run_together
@@ -32,9 +34,13 @@ from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.quotas import Quota
 from slotcar.book.rules.reserving import BY_NEIGHBOUR, ReservingRules, Whose, total_of
+from slotcar.book.sharing import GiveShare, WithdrawShare
 from slotcar.book.transaction import Transaction
 from slotcar.planning.routing import route
+from slotcar.policy.caller import Role
+from slotcar.policy.delegating import Delegation
 from slotcar.policy.reserving import ASKED_BY, Total
+from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Community, Site
 from slotcar.reservation.model import BackgroundShare, Endpoint, Membership, Reservation, TimeBound
 from slotcar.store import Ledger
@@ -183,6 +189,7 @@ acts = st.builds(
     st.sampled_from([
         "commit", "cancel", "approve", "reject", "extend", "bind", "report", "replan", "expire", "expire holds",
         "group commit", "group cancel", "group approve", "group reject", "event", "event if last", "unknown", "stale",
+        "delegate", "withdraw", "by delegation", "share", "share", "withdraw share",
     ]),
     st.integers(0, 9),
     st.integers(1, 30),
@@ -240,6 +247,8 @@ def act_of(act: Act, live: Sequence[Entry], now: datetime) -> Operation[Any]:
             now, DeviceHeld(actor="ops"), f"r{act.which % 3}", act.minutes, frozenset({DeviceHeld.kind})
         ),
         "unknown": lambda: Commit(now, "r-unknown", "ops"),
+        "share": lambda: GiveShare(now, share_of(act, now), "ann"),
+        "withdraw share": lambda: WithdrawShare(now, "science", share_of(act, now).name, "ann"),
     }
     if act.verb in others:
         return others[act.verb]()
@@ -250,6 +259,12 @@ def act_of(act: Act, live: Sequence[Entry], now: datetime) -> Operation[Any]:
         change = {"commit": CommitGroup, "cancel": CancelGroup, "approve": ApproveGroup, "reject": RejectGroup}
         return change[act.verb.removeprefix("group ")](now, entry.group or "g-unknown", "ops")
     return on_entry(act, entry, now)
+
+
+def share_of(act: Act, now: datetime) -> CommunityShare:
+    members = (("hep",), ("astro",), ("hep", "astro"))[act.which % 3]
+    until = now + timedelta(minutes=30 + act.minutes) if act.minutes % 2 else None
+    return CommunityShare("science", members[-1], members, act.minutes * MBIT, until, given_by="ann", given_at=now)
 
 
 def on_entry(act: Act, entry: Entry, now: datetime) -> Operation[Any]:
@@ -266,9 +281,22 @@ def on_entry(act: Act, entry: Entry, now: datetime) -> Operation[Any]:
         "reject": lambda: Reject(now, handle, who, reason="no"),
         "extend": lambda: ExtendHold(now, handle, who, hold_until=now + timedelta(minutes=act.minutes)),
         "replan": lambda: Replan(now, handle),
+        "delegate": lambda: Give(now, handle, "hep", delegation=delegation_of(act, now)),
+        "withdraw": lambda: Withdraw(now, handle, "hep", to=delegation_of(act, now).to),
+        "by delegation": lambda: Rebind(
+            now,
+            handle,
+            Delegate.of(SITE.caller("d0", Role.REQUESTER), "bind", delegation_of(act, now)),
+            reservation=entry.reservation,
+        ),
         "stale": lambda: Commit(now, handle, who, entry.version + 1),
     }
     return kinds[act.verb]()
+
+
+def delegation_of(act: Act, now: datetime) -> Delegation:
+    may = ("bind",) if act.which % 3 else ("see",)
+    return Delegation(f"d{act.which % 2}", may, now + timedelta(minutes=act.minutes), "hep", now)
 
 
 # -- both shelves ------------------------------------------------------------------------------------------------------
@@ -352,7 +380,7 @@ def test_a_shelf_in_memory_and_the_database_decide_alike(
     in_database, in_memory = itertools.count(first), itertools.count(first)
     with engine.begin() as connection:
         connection.execute(text("SET LOCAL session_replication_role = replica"))  # else the log is append-only
-        for table in ("flow", "occupancy", "event", "idempotency", "entry"):
+        for table in ("flow", "occupancy", "event", "idempotency", "community_share", "entry"):
             connection.execute(text(f"DELETE FROM {table}"))
         counters = connection.execute(text("SELECT sequence, event, entry_number FROM head")).one()
     tables = SlotTables(TERMS_CAPACITIES)
