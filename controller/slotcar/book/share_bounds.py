@@ -20,7 +20,6 @@ from slotcar.policy.reserving import local_hours
 from slotcar.policy.sharing import CommunityShare, given_to, verdict_on_share
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import Verdict
-from slotcar.reservation.model import Reservation
 from slotcar_client.wire.events import PolicyRefused
 
 #: Start and end in microseconds, and bits per second of one direction; they may overlap.
@@ -46,10 +45,22 @@ def check_shares(
     """
     site = transaction.terms.policy.reserving.site
     for request, entry, old in done:
-        community = site.community_of(entry.reservation.owner)
-        if community is not None:
-            for share in bounds_of(transaction, site, community, entry.reservation.owner):
-                _check(transaction, site, share, request, with_proposed_change(entry), old, now)
+        for share, verdict, used in verdicts_on_shares(transaction, with_proposed_change(entry), old, now):
+            if not verdict.allowed:
+                raise _refusal(verdict, share, used, request, with_proposed_change(entry), site)
+
+
+def verdicts_on_shares(
+    transaction: Transaction, entry: Entry, old: Entry | None, now: datetime
+) -> Iterator[tuple[CommunityShare, Verdict, Used]]:
+    """What each share that binds its owner says of the entry, with what others have of it; none binds an owner of no
+    community. `old`: what it was before."""
+    site = transaction.terms.policy.reserving.site
+    community = site.community_of(entry.reservation.owner)
+    for share in bounds_of(transaction, site, community, entry.reservation.owner) if community is not None else ():
+        during = _before(windows_from(entry, now), share.until)
+        if during:
+            yield share, *_verdict(transaction, share, entry, old, during, now)
 
 
 def bounds_of(transaction: Transaction, site: Site, community: str, owner: str) -> Iterator[CommunityShare]:
@@ -60,14 +71,11 @@ def bounds_of(transaction: Transaction, site: Site, community: str, owner: str) 
         yield given
 
 
-def _check(
-    transaction: Transaction, site: Site, share: CommunityShare, request: AdmissionRequest, entry: Entry,
-    old: Entry | None, now: datetime,
-) -> None:  # fmt: skip
-    reservation = entry.reservation
-    during = _before(windows_from(entry, now), share.until)
-    if not during:
-        return
+def _verdict(
+    transaction: Transaction, share: CommunityShare, entry: Entry, old: Entry | None, during: Sequence[Window],
+    now: datetime,
+) -> tuple[Verdict, Used]:  # fmt: skip
+    site, reservation = transaction.terms.policy.reserving.site, entry.reservation
     others = transaction.totals(now).rates_without(entry.number, share.members, during)
     before = others + (steps_of([counted_slots(old.reservation)]) if old is not None and old.demands else ())
     after = others + (steps_of([counted_slots(reservation)]) if entry.demands else ())
@@ -76,8 +84,7 @@ def _check(
         site.policies, reservation.owner, share, peak_of(after, during), peak_of(before, during), hours,
         reservation.service.value,
     )  # fmt: skip
-    if not verdict.allowed:
-        raise _refusal(verdict, share, reservation, busiest(others, during), request, entry, site)
+    return verdict, Used(0, None) if verdict.allowed else busiest(others, during)
 
 
 def _before(windows: Sequence[Window], until: datetime | None) -> list[Window]:
@@ -112,22 +119,30 @@ def busiest(others: Steps, during: Sequence[Window]) -> Used:
 
 
 def _refusal(
-    verdict: Verdict, share: CommunityShare, reservation: Reservation, used: Used, request: AdmissionRequest,
-    entry: Entry, site: Site,
-) -> ShareExceeded:  # fmt: skip
-    names = tuple(rule.name for rule in verdict.by)
-    what = next((rule.annotations["share"] for rule in verdict.by if "share" in rule.annotations), "")
-    owner, name = reservation.key
-    largest = max(share.rate_bps - used.rate_bps, 0) if what == "rate" and not verdict.errors else 0
-    sentence = _sentence(share, what, used, site) if what and not verdict.errors else _policys(verdict, owner, share)
-    error = ShareExceeded(sentence, names, largest or None)
-    requester = kept_of(request.caller, owner) if request.caller is not None else None
+    verdict: Verdict, share: CommunityShare, used: Used, request: AdmissionRequest, entry: Entry, site: Site
+) -> ShareExceeded:
+    names, (owner, name) = tuple(rule.name for rule in verdict.by), entry.reservation.key
+    rate_is_short = _what(verdict) == "rate" and not verdict.errors
+    largest = max(share.rate_bps - used.rate_bps, 0) if rate_is_short else 0
+    error = ShareExceeded(share_sentence(verdict, share, used, owner, site), names, largest or None)
     says = PolicyRefused(
-        actor=request.actor, owner=owner, name=name, policies=names, reservation=reservation, message=str(error),
-        requester=requester, is_change=request.replaces is not None, is_hold=request.hold_until is not None,
+        actor=request.actor, owner=owner, name=name, policies=names, reservation=entry.reservation, message=str(error),
+        requester=kept_of(request.caller, owner) if request.caller is not None else None,
+        is_change=request.replaces is not None, is_hold=request.hold_until is not None,
     )  # fmt: skip
     error.to_be_kept(entry.handle, says)
     return error
+
+
+def _what(verdict: Verdict) -> str:
+    """What of a share is exceeded, by the policy that forbids it; empty where another forbids it."""
+    return next((rule.annotations["share"] for rule in verdict.by if "share" in rule.annotations), "")
+
+
+def share_sentence(verdict: Verdict, share: CommunityShare, used: Used, owner: str, site: Site) -> str:
+    """Why the share does not allow it."""
+    what = _what(verdict)
+    return _sentence(share, what, used, site) if what and not verdict.errors else _policys(verdict, owner, share)
 
 
 def _policys(verdict: Verdict, owner: str, share: CommunityShare) -> str:

@@ -11,8 +11,10 @@ from slotcar.book.model import OCCUPYING, Entry, Event
 from slotcar.book.permitting import LiveInTransaction, owners_of
 from slotcar.book.rules.reserving import whose_of
 from slotcar.book.rules.roles import require_operator
+from slotcar.book.share_bounds import share_sentence, verdicts_on_shares
 from slotcar.broker.queries import Queries
 from slotcar.planning.policy_answers import (
+    PolicyAnswer,
     PolicyDecision,
     PolicyDifference,
     caller_of,
@@ -24,6 +26,7 @@ from slotcar.planning.policy_replay import PastRequest, PolicyReplay
 from slotcar.planning.routing import route
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Caller
+from slotcar.policy.sharing import USE_SHARE
 from slotcar.policy.site import Site
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.store.queries import EventFilter
@@ -105,14 +108,24 @@ class PastPolicies:
     def _as_of_now(self, request: PastRequest, now: datetime) -> PolicyDecision:
         """As if it were asked again: with its present form where there is one."""
         terms = self.broker.ledger.terms
-        live = LiveInTransaction(self.broker.ledger.live_copy(now).transaction())
+        transaction = self.broker.ledger.live_copy(now).transaction()
+        live = LiveInTransaction(transaction)
         present = self.broker.ledger.get(request.entry.handle)
         entry = present if present is not None and request.permitted and present.state in OCCUPYING else request.entry
         site = terms.policy.reserving.site
-        return decision_on(
-            terms, replace(entry, proposed=None), caller_of(request, site), live, now,
+        entry = replace(entry, proposed=None)
+        decision = decision_on(
+            terms, entry, caller_of(request, site), live, now,
             is_change=request.is_change, is_hold=request.is_hold, attestation=request.attestation,
         )  # fmt: skip
+        owner = entry.reservation.owner
+        of_shares = tuple(
+            PolicyAnswer(
+                USE_SHARE, verdict, "" if verdict.allowed else share_sentence(verdict, share, used, owner, site)
+            )
+            for share, verdict, used in verdicts_on_shares(transaction, entry, None, now)
+        )
+        return replace(decision, answers=decision.answers + of_shares)
 
     def routed(self, reservation: Reservation, handle: str, at: datetime) -> Entry:
         """What was refused, on its shortest way."""

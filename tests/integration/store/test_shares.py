@@ -14,6 +14,7 @@ from slotcar.base.settings import Settings
 from slotcar.book.errors import ShareRefused, UnknownCommunity
 from slotcar.book.rules.errors import NotPermitted, ShareExceeded
 from slotcar.broker import Broker
+from slotcar.broker.past_policies import PastPolicies
 from slotcar.broker.shares import Shares
 from slotcar.network.model import Network
 from slotcar.planning.modification import Modification
@@ -82,6 +83,10 @@ def test_a_manager_shares_out_and_members_are_told_what_they_have(
         "ann", "cms", 8 * MBPS,
     )  # fmt: skip
     assert (refused.details["policies"], refused.details["name"]) == (["shares-of-rate"], "more")
+    why = PastPolicies(broker).why(refused.handle or "", cms, NIGHT)
+    own, hep_s = [one for one in why.now.answers if one.action == "use_share"]
+    assert (own.verdict.allowed, hep_s.verdict.allowed) == (False, True)
+    assert own.sentence.startswith("the share of cms of hep is 8 Mbit/s, of which 5 Mbit/s are in use from")
     shares.withdraw("hep", "cms", ann, NIGHT)
     with pytest.raises(ShareRefused, match="hep has no share cms"):
         shares.withdraw("hep", "cms", ann, NIGHT)
