@@ -132,7 +132,7 @@ def _amounts(counted: LiveAmount) -> tuple[int, int, int]:
 
 
 def _last_us(counted: LiveAmount) -> int:
-    return max(counted.end_us, *(end for _, end, _ in counted.steps))
+    return max((counted.end_us, *(end for _, end, _ in counted.steps)))
 
 
 def _resource(whose: Whose, what: str) -> ResourceId:
