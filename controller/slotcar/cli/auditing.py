@@ -95,7 +95,7 @@ def _print(data: Document) -> None:
         if one["nothing"]:
             stdout().print(f"  nothing to audit: {one['nothing']}")
             continue
-        print_table(COLUMNS, [_row(item) for item in one["items"]], "It promised nothing in this time.")
+        print_table(COLUMNS, _rows(one["items"]), "It promised nothing in this time.")
         stdout().print(f"  {one['kept']} kept, {one['broken']} broken, {one['unknown']} unknown")
     if not data["items"]:
         stdout().print("No SLS of the inventory is of this class.")
@@ -107,10 +107,23 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _row(item: Document) -> Sequence[str]:
+def _rows(items: Sequence[Document]) -> list[Sequence[str]]:
+    """One row where the same is to be said of one hour or day and of the next."""
+    runs: list[tuple[str, str, Sequence[str]]] = []
+    for item in items:
+        said = _said(item)
+        if runs and runs[-1][1:] == (item["start"], said):
+            runs[-1] = (runs[-1][0], item["end"], said)
+        else:
+            runs.append((item["start"], item["end"], said))
+    return [(f"{start} to {end}", *said) for start, end, said in runs]
+
+
+def _said(item: Document) -> Sequence[str]:
+    """All but its time."""
     from slotcar.measuring.audits.words import FIGURES, figure_words, reasons_of
 
     ends = f"{item['source']}, {item['destination']}" if item["source"] else ""
     figures = [figure_words(item[name]) for name in FIGURES]
     reasons = "; ".join(dict.fromkeys(reasons_of(item).values()))  # type: ignore[arg-type]
-    return (item["start"], ends, item["verdict"], *figures, str(item["sent_packets"]), reasons)
+    return ends, item["verdict"], *figures, str(item["sent_packets"]), reasons
