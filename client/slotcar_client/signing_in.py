@@ -60,6 +60,7 @@ class DeviceCode:
     whole_address: str
     interval_s: int
     lasts_s: int
+    revocation_endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class KeptTokens:
     refresh_token: str | None = field(repr=False)
     expires_at_s: float
     resource: str | None = None
+    revocation_endpoint: str | None = None
 
 
 def offered_issuers(api: str) -> tuple[OfferedIssuer, ...]:
@@ -114,7 +116,7 @@ def begin(at: OfferedIssuer) -> DeviceCode:
         return DeviceCode(
             at, str(metadata["token_endpoint"]), str(answer["device_code"]), str(answer["user_code"]), address,
             str(answer.get("verification_uri_complete", address)), int(answer.get("interval", INTERVAL_S)),
-            int(answer["expires_in"]),
+            int(answer["expires_in"]), metadata.get("revocation_endpoint"),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise NotSignedIn(f"what {at.name} answers cannot be read") from error
@@ -138,7 +140,8 @@ def wait(
             interval_s *= 2  # RFC 8628 §3.5: of a connection that is lost
             continue
         if status == 200:
-            return _kept(answer, api, code.at, code.token_endpoint, now_s())
+            tokens = _kept(answer, api, code.at, code.token_endpoint, now_s())
+            return replace(tokens, revocation_endpoint=code.revocation_endpoint)
         error = answer.get("error")
         if error == "slow_down":
             interval_s += SLOWER_S
@@ -259,7 +262,29 @@ def renewed(tokens: KeptTokens) -> KeptTokens:
         raise over
     at = OfferedIssuer(tokens.issuer_name, "", tokens.client_id, (), tokens.resource)
     newer = _kept(answer, tokens.api, at, tokens.token_endpoint, time.time())
+    newer = replace(newer, revocation_endpoint=tokens.revocation_endpoint)
     return newer if newer.refresh_token else replace(newer, refresh_token=tokens.refresh_token)
+
+
+def revoke(tokens: KeptTokens) -> None:
+    """Has the issuer honour them no longer (RFC 7009): first what renews, with which many issuers end what it gave.
+
+    Raises:
+        NotSignedIn: it has no address for that, does not answer, or refuses.
+    """
+    if not tokens.revocation_endpoint:
+        raise NotSignedIn(f"{tokens.issuer_name} revokes no tokens")
+    listed = {"refresh_token": tokens.refresh_token, "access_token": tokens.access_token}
+    refused = []
+    for hint, token in listed.items():
+        if token is not None:
+            form = {"token": token, "token_type_hint": hint, "client_id": tokens.client_id}
+            status, answer = _post(tokens.revocation_endpoint, form, may_be_empty=True)
+            # An access token that is a JWT stands for itself until its end, and few issuers revoke one.
+            if status != 200 and (hint == "refresh_token" or tokens.refresh_token is None):
+                refused.append(_words(answer))
+    if refused:
+        raise NotSignedIn(f"{tokens.issuer_name} does not revoke: {refused[0]}")
 
 
 def _origin(api: str) -> str:
@@ -279,12 +304,15 @@ def _get(address: str) -> Mapping[str, Any]:
     return document
 
 
-def _post(address: str, form: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
-    return _answer_of("POST", address, form)
+def _post(address: str, form: Mapping[str, str], *, may_be_empty: bool = False) -> tuple[int, Mapping[str, Any]]:
+    return _answer_of("POST", address, form, may_be_empty=may_be_empty)
 
 
-def _answer_of(method: str, address: str, form: Mapping[str, str] | None) -> tuple[int, Mapping[str, Any]]:
-    """
+def _answer_of(
+    method: str, address: str, form: Mapping[str, str] | None, *, may_be_empty: bool = False
+) -> tuple[int, Mapping[str, Any]]:
+    """`may_be_empty`: an answer without an object is one.
+
     Raises:
         NotSignedIn: nobody answers, or not with an object; or the address is without TLS and not on this machine.
     """
@@ -295,7 +323,7 @@ def _answer_of(method: str, address: str, form: Mapping[str, str] | None) -> tup
     try:
         with httpx.Client(timeout=TIMEOUT_S, follow_redirects=False, **options) as http:
             answer = http.request(method, address, data=form)
-        document = json.loads(answer.content[:LARGEST_BYTES])
+        document = json.loads(answer.content[:LARGEST_BYTES] or (b"{}" if may_be_empty else b""))
     except httpx.HTTPError as error:
         raise NotSignedIn(f"{address} does not answer: {str(error) or type(error).__name__}") from error
     except (ValueError, RecursionError) as error:

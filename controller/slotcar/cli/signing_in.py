@@ -41,11 +41,19 @@ def login(
 
 
 def logout() -> None:
-    """Forget what `slotcar login` has kept for the controller that is named. The issuer's own session goes on."""
-    from slotcar_client.signing_in import TokenKeeper
+    """Have the issuer revoke what `slotcar login` has kept for the controller that is named, and forget it. The browser's
+    session at the issuer goes on."""
+    from slotcar_client.signing_in import NotSignedIn, TokenKeeper, revoke
 
     api = _controller()
-    known = TokenKeeper(api).forget()
+    keeper = TokenKeeper(api)
+    try:
+        tokens = keeper.read()
+        if tokens is not None:
+            revoke(tokens)
+    except NotSignedIn as error:
+        complain(f"forgotten here alone; what the issuer gave counts until its end: {error}")
+    known = keeper.forget()
     words = f"Signed out of {api}." if known else f"Nobody was signed in to {api}."
     stdout().print(words, soft_wrap=True)
 

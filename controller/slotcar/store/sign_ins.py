@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Engine, delete, insert
+from sqlalchemy import Engine, delete, insert, select
 
 from slotcar.store import database, schema
 
 _sign_in = schema.web_sign_in.c
+#: Under way at once; beyond, the oldest give way. Whoever begins many keeps nobody out: each beginning is a transaction, and no
+#: controller begins so many in the minute that a person takes. A refusal would keep everybody out (ADR 88).
+MOST_UNDER_WAY = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,16 @@ class SignInStore:
     """
 
     engine: Engine
+    most: int = MOST_UNDER_WAY
 
     def add(self, pending: PendingSignIn, forget_before: datetime) -> None:
-        """Forgets those that were begun earlier than that, and never came back."""
+        """Forgets those that were begun earlier than that and never came back, and the oldest above `most`."""
         values = {name: getattr(pending, name) for name in PendingSignIn.__slots__}
         with database.answering(), self.engine.begin() as connection:
             connection.execute(delete(schema.web_sign_in).where(_sign_in.begun_at < forget_before))
+            newest_first = select(_sign_in.browser_sha256).order_by(_sign_in.begun_at.desc(), _sign_in.browser_sha256)
+            too_many = newest_first.offset(self.most - 1)
+            connection.execute(delete(schema.web_sign_in).where(_sign_in.browser_sha256.in_(too_many)))
             connection.execute(insert(schema.web_sign_in).values(values))
 
     def take(self, browser_sha256: str) -> PendingSignIn | None:

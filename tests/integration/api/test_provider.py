@@ -18,6 +18,7 @@ from slotcar_client.signing_in import DeviceCode, NotSignedIn, TokenKeeper, begi
 from tests.integration.api.conftest import GARNET, Serve, created
 from tests.support.command_line import Cli, in_this_process
 from tests.support.issuers import entry_of, inventory_with
+from tests.support.patience import PATIENCE_S
 from tests.support.provider import Provider, confirm_device, new_key
 
 CLI_CLIENT = {"client_id": "cli", "scopes": ["openid", "offline_access", "slotcar"]}
@@ -198,6 +199,14 @@ def test_login_whoami_and_logout(home: Provider, cli: Cli, monkeypatch: pytest.M
     assert "say slotcar login again" in cli("whoami").err
     assert cli("login").code == 0, "what cannot be read is in nobody's way"
     assert json.loads(file.read_text())["issuer_name"] == "home"
-    assert "Signed out" in cli("logout").out
+    kept = json.loads(file.read_text())
+    signed_out = cli("logout")
+    assert ("Signed out" in signed_out.out, "alone" in signed_out.err) == (True, False), signed_out.err
+    form = {"grant_type": "refresh_token", "refresh_token": kept["refresh_token"], "client_id": "cli"}
+    renewed = httpx.post(f"{home.url}/token", data=form, timeout=PATIENCE_S, trust_env=False)
+    assert renewed.status_code == 400, "it was revoked"
+    file.write_text(json.dumps(kept | {"revocation_endpoint": None}))
+    file.chmod(0o600)
+    assert "forgotten here alone" in cli("logout").err
     assert cli("whoami").code != 0
     assert "Nobody was signed in" in cli("logout").out

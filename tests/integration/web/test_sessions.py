@@ -10,9 +10,11 @@ import psycopg
 import pytest
 
 from slotcar.auth.sessions import IDLE, Sessions
+from slotcar.auth.signing_in import MOST
 from slotcar.auth.tokens import TokenStore, create_token, digest, revoke_token
 from slotcar.book.rules.roles import Role
 from slotcar.store import Ledger
+from slotcar.store.sign_ins import PendingSignIn, SignInStore
 from slotcar.web.signing_in import own_address
 from tests.integration.web.conftest import Site
 
@@ -158,3 +160,28 @@ def test_who_signs_in_says_in_which_zone_times_are_shown(site: Site) -> None:
     refused = site.client().post("/sign-in", data=data | {"zone": "Europe/Nowhere"})
     assert (refused.status_code, "is no time zone" in refused.text) == (422, True)
     assert "data-own-zone" not in refused.text, "the script would fill in the same again"
+
+
+def test_of_too_many_sign_ins_the_oldest_give_way(ledger: Ledger) -> None:
+    """And those that are over before: somebody who begins many keeps nobody out who has just begun."""
+    store, minute = SignInStore(ledger.sign_ins.engine, most=3), timedelta(minutes=1)
+
+    def begin(number: int) -> None:
+        begun_at = NOW + number * minute
+        pending = PendingSignIn(digest(str(number)), "state", "home", "nonce", "verifier", "/", "UTC", begun_at)
+        store.add(pending, begun_at - MOST)
+
+    for number in range(5):
+        begin(number)
+    assert [store.take(digest(str(number))) is not None for number in (0, 1)] == [False, False]
+    assert store.take(digest("4")) is not None
+    begin(5)
+    begin(30)
+    assert [store.take(digest(str(number))) is not None for number in (2, 3, 5, 30)] == [False, False, False, True]
+
+
+def test_a_token_with_scopes_opens_no_session(ledger: Ledger, tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    narrow = create_token(file, "reader", Role.REQUESTER, "hep", NOW, scopes=["reservations:read"])
+    sessions = Sessions(ledger.sessions, TokenStore(file))
+    assert sessions.sign_in(narrow, NOW) is None

@@ -37,6 +37,7 @@ const provider = new Provider(asked.issuer, {
     devInteractions: { enabled: true },
     deviceFlow: { enabled: true },
     clientCredentials: { enabled: true },
+    revocation: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: (_ctx, client) => (client.clientId === 'page' ? undefined : asked.audience),

@@ -67,6 +67,6 @@ class ShareWithdraw(
 
 
 @dataclass(frozen=True)
-class ShareList(Verb[documents.CommunityShares], to="GET /v1/shares", summary="List shares", errors=(401, 503)):
+class ShareList(Verb[documents.CommunityShares], to="GET /v1/shares", summary="List shares", errors=(401, 403, 503)):
     """What was shared out to the caller's owner, with what is in use now; all of the communities that it manages. An
     operator and an auditor get those of all."""
