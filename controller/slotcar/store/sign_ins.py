@@ -10,7 +10,7 @@ from sqlalchemy import Engine, delete, insert, select
 from slotcar.store import database, schema
 
 _sign_in = schema.web_sign_in.c
-#: Under way at once; beyond, the oldest give way. Whoever begins many keeps nobody out: each beginning is a transaction, and no
+#: Under way at once; beyond, the oldest give way. Whoever begins many keeps nobody out: each is a transaction, and no
 #: controller begins so many in the minute that a person takes. A refusal would keep everybody out (ADR 88).
 MOST_UNDER_WAY = 100_000
 
