@@ -38,13 +38,13 @@ ls -d /run/slotcar-cgroups
 
 
 @contextmanager
-def systemd_guest(folder: Path) -> Iterator[Lab]:
+def systemd_guest(folder: Path, inventory: Path = INVENTORY) -> Iterator[Lab]:
     """Beside the session's lab, whose place and ports it leaves alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLOTCAR_STATE_DIR", str(folder))
         patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         try:
-            topology = topology_of(load_network(INVENTORY))
+            topology = topology_of(load_network(inventory))
             yield control.up(topology, folder / "lab", Backend.GUEST, extras=machine.SYSTEMD)
         finally:
             control.down(folder / "lab")

@@ -46,3 +46,11 @@ def test_the_role_of_hosts_passes_its_scenario_with_systemd_and_a_disk(tmp_path:
         before = kept(guest)
         run_scenario(ROOT / "roles" / "slotcar_host", tmp_path / "molecule", "systemd")
         assert until_kept(guest, before) == before
+
+
+@pytest.mark.slow
+def test_the_role_of_probes_passes_its_scenario_and_leaves_nothing(tmp_path: Path) -> None:
+    """Its cleanup compares with what was there before."""
+    role = ROOT / "roles" / "slotcar_probe"
+    with systemd_guest(tmp_path / "systemd", role / "molecule" / "default" / "inventory"):
+        run_scenario(role, tmp_path / "molecule")
