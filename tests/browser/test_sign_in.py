@@ -137,3 +137,19 @@ def test_a_session_is_over_with_its_token(signed_site: Site, home: Provider, tab
         tab.page.wait_for_timeout(500)
         tab.page.goto("/account")
     assert signed_site.broker.ledger.sessions.of_token("ann@home") == ()
+
+
+@pytest.mark.browser
+def test_who_signs_out_does_so_at_the_provider_too(signed_site: Site, tab_of: Any) -> None:
+    ann = tab_of()
+    go_through(ann, "ann")
+    ann.page.wait_for_url(f"{signed_site.base_url}/request")
+    ann.page.goto("/account")
+    ann.page.click("button:has-text('Sign out')")
+    ann.page.wait_for_selector("text=You are signed out here")
+    assert not [one for one in ann.page.context.cookies() if one["name"].endswith("slotcar-session")]
+    ann.page.click("text=Sign out at home, too")
+    ann.page.click("button:has-text('Yes')")
+    ann.page.wait_for_url(f"{signed_site.base_url}/sign-in")
+    ann.page.click("text=Sign in with home")
+    ann.page.wait_for_selector("input[name=password]")

@@ -34,6 +34,11 @@ MOST = timedelta(minutes=10)
 LARGEST_BYTES = 500_000
 
 
+#: Among a session's claims the ID token itself, by which the issuer knows whom to sign out. No claim is called so.
+HINT = "slotcar.hint"
+LONGEST_HINT = 6_000
+
+
 class NotSignedIn(SlotcarError):
     """A sign-in came to nothing; the message says why."""
 
@@ -107,7 +112,28 @@ def finish(
         caller = caller_of(claims, provider.issuer, sessions.tokens.site, ends_at)
     except NobodyHere as error:
         raise NotSignedIn(str(error)) from error
+    if len(hint := str(tokens["id_token"])) <= LONGEST_HINT:
+        claims = {**claims, HINT: hint}
     return sessions.open_of_issuer(caller.name, pending.issuer, claims, ends_at, pending.zone, now), pending.back
+
+
+def sign_out_address(provider: Provider, claims: Mapping[str, Any], back: str) -> str:
+    """Where a person signs out at the issuer, too (OpenID Connect RP-Initiated Logout §2).
+
+    Args:
+        back: where the issuer sends the browser then.
+
+    Raises:
+        NotSignedIn: the issuer signs nobody out so. ProviderUnreachable.
+    """
+    metadata = provider.need_metadata()
+    if not metadata.get("end_session_endpoint"):
+        raise NotSignedIn(f"{provider.issuer.name} has no address to sign out at")
+    address = provider.own_address(metadata, "end_session_endpoint")
+    query = {"client_id": client_of(provider.issuer).client_id, "post_logout_redirect_uri": back}
+    if HINT in claims:
+        query["id_token_hint"] = str(claims[HINT])
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
 def _check_answer(answer: Mapping[str, str], provider: Provider) -> None:

@@ -210,7 +210,10 @@ def _response(answer: Answer, request: Request, visit: Visit | None, clock: Cloc
     template = answer.template
     if answer.heading and not _is_part(request):
         template, model = "wrapped.html", {**model, "heading": answer.heading, "part_template": template}
-    return HTMLResponse(render(template, model), answer.status, headers=headers)
+    shown = HTMLResponse(render(template, model), answer.status, headers=headers)
+    if answer.forgets:
+        _keep_cookie(shown, request, _cookie_name(request), "")
+    return shown
 
 
 def _moved(answer: Moved, request: Request, headers: dict[str, str]) -> Response:

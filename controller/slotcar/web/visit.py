@@ -110,12 +110,14 @@ class Shown:
 
     Attributes:
         heading: of the page around a part, for a browser that runs no script; empty where the template is a page.
+        forgets: the browser has no session from now on.
     """
 
     template: str
     model: Mapping[str, Any]
     status: int = 200
     heading: str = ""
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

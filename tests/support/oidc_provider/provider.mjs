@@ -15,6 +15,7 @@ const provider = new Provider(asked.issuer, {
   clients: [
     {
       client_id: 'page', token_endpoint_auth_method: 'none', redirect_uris: [asked.redirect],
+      post_logout_redirect_uris: [asked.redirect.replace('/back', '')],
     },
     {
       client_id: 'cli', token_endpoint_auth_method: 'none', redirect_uris: [], response_types: [],

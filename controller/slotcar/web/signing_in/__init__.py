@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from slotcar.auth.bearers import Bearers
+from slotcar.auth.errors import ProviderUnreachable
 from slotcar.auth.sessions import USUAL_ZONE
-from slotcar.auth.signing_in import NotSignedIn, begin, finish
+from slotcar.auth.signing_in import NotSignedIn, begin, finish, sign_out_address
 from slotcar.base.units import UnitError
 from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import SIGN_IN, WebPage
@@ -90,9 +91,26 @@ def issuers_of(bearers: Bearers) -> tuple[str, ...]:
 
 
 def sign_out(visit: Visit) -> Answer:
-    if visit.session is not None:
-        visit.sessions.store.end(visit.session.id_sha256)
-    return Moved(SIGN_IN, cookie="")
+    """Here at once, and at the issuer by a link: our policy lets no form lead a browser elsewhere."""
+    session = visit.session
+    if session is None or session.issuer is None:
+        if session is not None:
+            visit.sessions.store.end(session.id_sha256)
+        return Moved(SIGN_IN, cookie="")
+    visit.sessions.store.end(session.id_sha256)
+    providers = visit.context.bearers.providers.values()
+    provider = next((one for one in providers if one.issuer.name == session.issuer), None)
+    address, words = "", ""
+    try:
+        if provider is not None:
+            address = sign_out_address(provider, session.claims or {}, visit.origin + SIGN_IN)
+    except (NotSignedIn, ProviderUnreachable) as error:
+        words = str(error)
+    return Shown(
+        "signing_in/signed_out.html",
+        {"issuer": session.issuer, "address_there": address, "words": words},
+        forgets=True,
+    )
 
 
 def check(visit: Visit) -> Answer:
