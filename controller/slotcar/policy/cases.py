@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from slotcar.base.located_yaml import Document
@@ -12,6 +13,7 @@ from slotcar.base.problems import InvalidInput, Problem
 from slotcar.policy.asking import owner_of, verdict_on
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.delegating import Delegation, verdict_by
+from slotcar.policy.reading import rights
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import Verdict
 
@@ -116,4 +118,7 @@ def _wrong_with(case: Any) -> str:
         return "is of a delegation, and needs `may`, its rights, and `of`, whose reservation it is"
     if case["role"] not in set(Role):
         return f"has no role of {', '.join(Role)}"
+    if case["verb"] not in (known := {*rights(), *rights().values(), "plan"}):
+        near = get_close_matches(case["verb"], sorted(known), n=2)
+        return f"has no verb or right{f'; perhaps {near[0]}' if near else ''}"
     return "" if case["expect"] in (PERMIT, FORBID) else f"expects neither {PERMIT} nor {FORBID}"
