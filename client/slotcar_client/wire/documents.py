@@ -343,6 +343,7 @@ class Highest(Free):
     direction: Way
     highest_rate_bps: int
     limited_by: Annotated[str | None, "the resource that runs out first, where the search tells it"]
+    is_limited_behind: Annotated[bool, "a domain behind this one, with a controller of its own, has less"]
     routers: Annotated[list[str], "those of the path, in order"]
 
 
@@ -351,6 +352,7 @@ class Enquiry(Free):
 
     windows: list[Window]
     adds_to: Annotated[str | None, "handle of the reservation that all of this may be added to"]
+    unknown_beyond: Annotated[list[str], "domains behind which others do not say what is free: there may be less"]
     directions: list[Highest]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from urllib.parse import urlsplit
@@ -10,14 +11,18 @@ from fastapi import APIRouter, BackgroundTasks, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from slotcar.api.context import Context, TheCaller, TheContext
-from slotcar.book.rules.roles import Caller, only_owner
+from slotcar.book.rules.roles import Caller, Role, only_owner
 from slotcar.broker.nsi import NsiParts
 from slotcar.domains.nsi import soap
 from slotcar.domains.nsi.documents import discovery_document, topology_document
 from slotcar.domains.nsi.names import DISCOVERY_TYPE, TOPOLOGY_TYPE
 from slotcar.domains.nsi.provider import NsiCaller
 from slotcar.domains.nsi.requester import acknowledged
+from slotcar.domains.way import Asker
+from slotcar.network.elsewhere import neighbours_of
 from slotcar.policy.asking import owner_of, require
+from slotcar.policy.caller import neighbour
+from slotcar.policy.recalling import kept_of
 
 XML = "text/xml; charset=utf-8"
 #: The documents change with the inventory alone, which a controller reads when it starts.
@@ -39,7 +44,7 @@ async def provider(request: Request, context: TheContext, caller: TheCaller, bac
     """One message; what it leads to is done once it is acknowledged."""
     parts = _parts(context)
     content = await request.body()
-    reply = await run_in_threadpool(parts.provider.hear, content, _nsi_caller(caller, context))
+    reply = await run_in_threadpool(parts.provider.hear, content, nsi_caller(caller, context))
     background.add_task(reply.after)
     return Response(reply.content, reply.status, media_type=XML, background=background)
 
@@ -77,7 +82,13 @@ def _loaded_at(context: Context) -> datetime:
     return (context.broker.network.loaded_at or context.started_at).astimezone(UTC)
 
 
-def _nsi_caller(caller: Caller, context: Context) -> NsiCaller:
+def nsi_caller(caller: Caller, context: Context) -> NsiCaller:
+    """Who asks by NSI. A token of an owner that is called as a neighbouring domain is that neighbour's controller: to
+    policies it is a domain, whatever protocol it speaks."""
+    owner, own = owner_of(caller), _parts(context).domain
+    if caller.role is Role.REQUESTER and owner in neighbours_of(context.broker.network, own):
+        caller = replace(neighbour(owner, caller.policies), proof=caller.proof)
+    asker = Asker(caller.name, {**(kept_of(caller, owner) or {}), "proof": caller.proof})
     sees_all = only_owner(caller) is None
     hosts = {host.lower() for host in context.broker.settings.nsi_callback_hosts}
 
@@ -92,4 +103,4 @@ def _nsi_caller(caller: Caller, context: Context) -> NsiCaller:
     def require_right(right: str, owner: str) -> None:
         require(caller, right, f"{right} a connection of owner {owner}", owner)
 
-    return NsiCaller(owner_of(caller), sees_all, may_be_called_back, require_right)
+    return NsiCaller(owner, sees_all, may_be_called_back, require_right, asker)

@@ -14,6 +14,7 @@ from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
 from slotcar.broker.broker import Broker
 from slotcar.broker.requests import Options
+from slotcar.domains.enquiring import TOGETHER, RateThroughout, Steps
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.way import LABEL, PeerRequest
@@ -58,11 +59,20 @@ class LedgerSegments:
         count = sum(one.state is SlotState.IN_PLACE for one in slot.devices)
         return f"{slot.state.words}, on {count} of {len(slot.devices)} devices since {iso(slot.window.start)}"
 
+    def free(self, request: PeerRequest, now: datetime) -> dict[str, Steps]:
+        """What is free over the request's windows: `together`, and by direction."""
+        answer = self.broker.enquire(request.local, ITSELF, now)
+        rates = {TOGETHER: answer.together, **{one.direction.value: one.free for one in answer.directions}}
+        return {
+            name: tuple(RateThroughout(one.window, one.rate_bps) for one in free.steps) for name, free in rates.items()
+        }
+
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """As the ledger has it: another domain's owner is named with that."""
         local = request.local
         owner = request.who if request.origin == self.domain else f"{request.who}@{request.origin}"
-        asked_by = {ASKED_BY: request.through[-1]} if request.through else {}
+        neighbour_name = request.through[-1] if request.through else (request.requester or {}).get("neighbour")
+        asked_by = {ASKED_BY: str(neighbour_name)} if neighbour_name else {}
         return local.model_copy(update={"owner": owner, "labels": {**local.labels, LABEL: connection_id, **asked_by}})
 
     def entry(self, connection: Connection) -> Entry | None:

@@ -106,13 +106,21 @@ def _print(answer: documents.Enquiry) -> None:
         (
             one["direction"],
             format_rate(one["highest_rate_bps"]),
-            describe(ResourceId.parse(one["limited_by"])) if one["limited_by"] else "nothing",
+            describe(ResourceId.parse(one["limited_by"]))
+            if one["limited_by"]
+            else "a domain behind"
+            if one["is_limited_behind"]
+            else "nothing",
             " > ".join(one["routers"]),
         )
         for one in answer["directions"]
     ]
     rate = "highest rate" if answer["adds_to"] is None else "can be added"
     print_table(("direction", rate, "limited by", "path"), rows, "nothing to say")
+    if answer["unknown_beyond"]:
+        stdout().print(
+            f"unknown beyond {', '.join(answer['unknown_beyond'])}: what is behind does not say what it has"
+        )
     listed: list[tuple[str, documents.Free]] = [(one["direction"], one) for one in answer["directions"]]
     if len(listed) > 1:
         listed.append(("both ways", answer))

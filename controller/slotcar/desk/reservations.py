@@ -11,6 +11,7 @@ from slotcar.book.model import Entry, State
 from slotcar.book.rules.roles import owner_for
 from slotcar.broker import Options
 from slotcar.desk.desk import Desk, answers
+from slotcar.desk.enquiring import enquired
 from slotcar.desk.reading import instant_of, label_of, parsed, parsed_text
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
@@ -149,4 +150,4 @@ def enquire(verb: verbs.Enquire, desk: Desk, caller: Caller, now: datetime) -> d
     body = verb.reservation
     defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
     defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
-    return enquiry_document(desk.broker.enquire(from_mapping({**defaults, **body}, now), caller, now))
+    return enquiry_document(enquired(desk, from_mapping({**defaults, **body}, now), caller, now))

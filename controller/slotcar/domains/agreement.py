@@ -21,6 +21,7 @@ import structlog
 from slotcar.base.problems import SlotcarError, printable, shortened
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.domains import protocol
+from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
 from slotcar.domains.events import event_of
 from slotcar.domains.keeping import connection_of, row_of
@@ -72,6 +73,8 @@ ASK_AGAIN = timedelta(seconds=1)
 #: How often it is looked what devices have of a slot.
 LOOK_AT_SLOTS = timedelta(seconds=5)
 FORGET_TICKETS_EVERY = timedelta(hours=1)
+#: What is asked, and answered, of what is free: it belongs to no connection, and changes nothing.
+ENQUIRE, FREE = "enquire", "free"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: Another controller of the domain may have gone on with a connection.
 LOOK_AGAIN_S = 0.2
@@ -94,6 +97,13 @@ class SegmentKeeper(Protocol):
 
     def slot(self, connection: Connection, now: datetime) -> str:
         """What the domain's devices have of the slot that is open, in words for neighbours; empty where none is."""
+
+    def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
+        """What is free over its windows: `together`, and by each of its directions.
+
+        Raises:
+            SlotcarError: nothing can be said of it.
+        """
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """The request as this domain's ledger has it."""
@@ -315,6 +325,56 @@ class Agreement:
                 self._changed.wait(min(rest_s, LOOK_AGAIN_S))
         return rest_s > 0
 
+    # -- what is free --------------------------------------------------------------------------------------------
+
+    def free_behind(self, reservation: Reservation, owner: str) -> FreeBehind:
+        """What the domains behind this one tell of what is free on a reservation's way; its rate does not matter.
+
+        Raises:
+            NoPath.
+        """
+        paths = find_paths(reservation, self.network)
+        unknown = FreeBehind(unknown_beyond=(self.name,))
+        try:
+            segment = segment_of(paths, reservation, self.network, self.name)
+            if segment.next is None:
+                return unknown if segment.previous else FreeBehind()
+            request = PeerRequest(plain(reservation, paths), owner, self.name, ())
+        except NotThatWay:
+            return unknown
+        return self._ask_free(request, segment)
+
+    def _ask_free(self, request: PeerRequest, segment: Segment) -> FreeBehind:
+        unknown = FreeBehind(unknown_beyond=(self.name,))
+        neighbour = self.neighbours.get(segment.next.domain) if segment.next else None
+        if neighbour is None or neighbour.name in self.foreign:
+            return unknown
+        body = {"kind": ENQUIRE, "content": for_next(request, segment, self.name).to_text()}
+        try:
+            texts = self.carrier.say(neighbour, signed_message(self.key, neighbour.name, body, self.now()))
+            if not texts:
+                return unknown
+            answer, _ = checked_message(texts[0], neighbour.name, neighbour.certificate, self.name, self.now())
+            behind = FreeBehind.from_text(str(answer.get("content")), neighbour.name)
+        except SlotcarError as error:
+            self.meetings.troubles[neighbour.name] = self._named(error)
+            return unknown
+        return behind if behind.steps else unknown
+
+    def _tell_free(self, sender: str, text: str) -> FreeBehind:
+        """What a neighbour is told; nothing where the inventory says so, or its way is none."""
+        neighbour = self.network.domains[sender]
+        if not neighbour.tells_free:
+            return FreeBehind()
+        try:
+            request = replace(PeerRequest.from_text(text), written=None)
+            segment = self._segment(request, sender)
+            free = self.segments.free(request, self.now())
+        except (SlotcarError, ValueError):
+            return FreeBehind()
+        own = {name: at_most(steps, neighbour.at_most_bps) for name, steps in free.items()}
+        return joined_with(own, self._ask_free(request, segment)) if segment.next else FreeBehind(own)
+
     # -- what was missed -----------------------------------------------------------------------------------------
 
     def settle(self, connection_id: str | None = None) -> tuple[str, ...]:
@@ -376,6 +436,9 @@ class Agreement:
         try:
             neighbour = known(self.neighbours, sender, self.name)
             body, difference = checked_message(text, sender, neighbour.certificate, self.name, self.now())
+            if body.get("kind") == ENQUIRE:
+                free = {"kind": FREE, "content": self._tell_free(sender, str(body.get("content"))).to_text()}
+                return [signed_message(self.key, sender, free, self.now())]
             message = _message_of(body, sender, self.name)
         except NotAuthentic as error:
             if sender in self.neighbours:

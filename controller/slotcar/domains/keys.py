@@ -5,7 +5,7 @@ The certificate serves TLS in both directions; what is signed is checked by the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -33,34 +33,35 @@ LARGEST_FILE_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class DomainKey:
-    """A domain's own key: it signs. `certificate_file` and `key_file` are for TLS."""
+    """A domain's own key: it signs. `certificate_file` and `key_file` are for TLS. `signing`: made once."""
 
     domain: str
     private: Ed25519PrivateKey
     key_file: Path
     certificate_file: Path
+    signing: OKPKey = field(init=False, repr=False, compare=False)
 
-    @property
-    def signing(self) -> OKPKey:
+    def __post_init__(self) -> None:
         pem = self.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        return OKPKey.import_key(pem)
+        object.__setattr__(self, "signing", OKPKey.import_key(pem))
 
 
 @dataclass(frozen=True, slots=True)
 class DomainCertificate:
-    """A neighbour's certificate, as it was given by its operator."""
+    """A neighbour's certificate, as it was given by its operator. `checking`: of its key, made once."""
 
     certificate: x509.Certificate
+    checking: OKPKey = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        pem = self.public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        object.__setattr__(self, "checking", OKPKey.import_key(pem))
 
     @property
     def public(self) -> Ed25519PublicKey:
         key = self.certificate.public_key()
         assert isinstance(key, Ed25519PublicKey)
         return key
-
-    @property
-    def checking(self) -> OKPKey:
-        return OKPKey.import_key(self.public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
 
     @property
     def pem(self) -> str:

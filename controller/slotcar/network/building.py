@@ -149,6 +149,7 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
         certificate=variables.certificate,
         nsi=variables.nsi.side if variables.nsi else None,
         at_most_bps=variables.at_most,
+        tells_free=variables.tells_free,
         services=variables.services,
     )
 

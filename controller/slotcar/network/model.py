@@ -164,7 +164,7 @@ class Domain(Frozen):
         certificate: the file with that controller's certificate.
         nsi: as NSI knows it; None where it does not.
         at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
-            empty for those that there are SLSs for.
+            empty for those that there are SLSs for. tells_free: as a neighbour, it is told what is free here.
     """
 
     name: str
@@ -174,6 +174,7 @@ class Domain(Frozen):
     controller: Description = ""
     certificate: Description = ""
     nsi: NsiSide | None = Field(default=None, exclude_if=lambda nsi: nsi is None)
+    tells_free: bool = Field(default=True, exclude_if=lambda tells: tells)
     at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
 

@@ -388,6 +388,7 @@ class DomainVariables(Frozen):
     certificate: Annotated[str, StringConstraints(max_length=1000)] = ""
     nsi: NsiVariables | None = None
     at_most: Rate | None = None
+    tells_free: bool = True
     services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 

@@ -54,6 +54,7 @@ class Highest:
 
     Attributes:
         routers: those of its path, in order.
+        is_limited_behind: a domain behind this one, with a controller of its own, has less.
     """
 
     direction: Direction
@@ -61,6 +62,7 @@ class Highest:
     limited_by: ResourceId | None
     routers: tuple[str, ...]
     free: FreeRates
+    is_limited_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,14 @@ class EnquiryAnswer:
     """Attributes:
     together: the rates that all of the directions may have at once, each of them.
     adds_to: handle of the reservation that all of this may be added to.
+    unknown_beyond: domains behind which others are that tell nothing: there may be less.
     """
 
     windows: tuple[Window, ...]
     directions: tuple[Highest, ...]
     together: FreeRates
     adds_to: str | None = None
+    unknown_beyond: tuple[str, ...] = ()
 
 
 def ask_tables(
@@ -169,12 +173,14 @@ def enquiry_document(answer: EnquiryAnswer) -> documents.Enquiry:
         **_free_document(answer.together),
         "windows": [window_document(window) for window in answer.windows],
         "adds_to": answer.adds_to,
+        "unknown_beyond": list(answer.unknown_beyond),
         "directions": [
             {
                 **_free_document(one.free),
                 "direction": cast(documents.Way, one.direction.value),
                 "highest_rate_bps": one.rate_bps,
                 "limited_by": str(one.limited_by) if one.limited_by else None,
+                "is_limited_behind": one.is_limited_behind,
                 "routers": list(one.routers),
             }
             for one in answer.directions

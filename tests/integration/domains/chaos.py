@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from slotcar.base.problems import SlotcarError
 from slotcar.book.model import State
 from slotcar.domains.agreement import Agreement, SegmentKeeper
+from slotcar.domains.enquiring import Steps
 from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, Deed, DeedResult
 from slotcar.domains.neighbours import Neighbour
 from slotcar.domains.way import LABEL, PeerRequest
@@ -277,6 +278,9 @@ class _Segments:
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         return self.real.own_reservation(request, connection_id)
+
+    def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
+        return self.real.free(request, now)
 
     def slot(self, connection: Connection, now: datetime) -> str:
         return self.real.slot(connection, now)

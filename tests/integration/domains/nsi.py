@@ -27,6 +27,7 @@ from slotcar.domains.nsi.messages import (
 from slotcar.domains.nsi.names import PROVIDER_VERSION
 from slotcar.domains.nsi.provider import NsiCaller, NsiProvider, correlation
 from slotcar.domains.nsi.requester import NsiNeighbour, acknowledged
+from slotcar.domains.way import NOBODY, Asker
 from slotcar.network.model import NsiSide
 from tests.integration.domains.three import NOW, World
 
@@ -120,6 +121,7 @@ class Requester:
     owner: str = "peer"
     reply_to: str = "http://test"
     last_correlation: str = ""
+    asker: Asker = NOBODY
 
     def send(self, body: Body, *, sees_all: bool = False, run: bool = True) -> Body:
         """The answer at once."""
@@ -128,7 +130,7 @@ class Requester:
             self.last_correlation, "urn:ogf:network:test:nsa", identity_of(self.provider).nsa, self.reply_to,
             PROVIDER_VERSION,
         )  # fmt: skip
-        caller = NsiCaller(self.owner, sees_all, lambda _url: True, lambda _right, _owner: None)
+        caller = NsiCaller(self.owner, sees_all, lambda _url: True, lambda _right, _owner: None, self.asker)
         reply = self.telephone.parts[self.provider].provider.hear(soap.written(NsiMessage(header, body)), caller)
         answer = soap.read(reply.content)
         assert (reply.status == 500) == isinstance(answer.body, SoapFault)

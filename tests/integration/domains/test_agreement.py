@@ -10,6 +10,7 @@ import pytest
 from slotcar.book.model import State
 from slotcar.domains import protocol
 from slotcar.domains.agreement import ASK_EVERY
+from slotcar.domains.enquiring import FreeBehind
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused
 from slotcar.domains.model import ConnectionPhase, Deed
 from slotcar.domains.tickets import issuer_of
@@ -426,3 +427,31 @@ def test_a_ticket_is_not_taken_for_what_is_over(world: World) -> None:
     world.settle()
     with pytest.raises(TicketRefused, match=rf"esnet: connection {first.id} is terminated: no ticket is taken"):
         world.domains["esnet"].show(first.id, ticket)
+
+
+def hour_free(world: World, **neighbours_at_lbnl: object) -> FreeBehind:
+    """What anl is told of the hour of `premium`, of which lbnl lets esnet see so much."""
+    lbnl = world.domains["lbnl"]
+    esnet = lbnl.network.domains["esnet"].model_copy(update=neighbours_at_lbnl)
+    lbnl.network = lbnl.network.model_copy(update={"domains": {**lbnl.network.domains, "esnet": esnet}})
+    return world.domains["anl"].free_behind(premium(), "hep")
+
+
+def test_an_enquiry_joins_what_is_free_along_the_chain(world: World) -> None:
+    free = hour_free(world)
+    assert {name: [step.rate_bps for step in steps] for name, steps in free.steps.items()} == {
+        name: [44_160_000]
+        for name in ("together", "forward", "reverse")  # of payload
+    }
+    assert free.unknown_beyond == ()
+    reserved(world, 30_000_000)
+    assert [step.rate_bps for step in hour_free(world).steps["together"]] == [14_159_999]
+    assert [step.rate_bps for step in hour_free(world, at_most_bps=4_000_000).steps["together"]] == [4_000_000]
+
+
+def test_an_enquiry_says_beyond_whom_it_knows_nothing(world: World) -> None:
+    free = hour_free(world, tells_free=False)
+    assert (free.unknown_beyond, set(free.steps)) == (("esnet",), {"together", "forward", "reverse"})
+    world.unreachable.add("esnet")
+    assert world.domains["anl"].free_behind(premium(), "hep") == FreeBehind(unknown_beyond=("anl",))
+    assert world.states() == {name: [] for name in NAMES}

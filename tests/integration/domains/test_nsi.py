@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
+from slotcar.api.nsi import nsi_caller
 from slotcar.book.model import State
 from slotcar.domains.model import ConnectionPhase
 from slotcar.domains.nsi.messages import (
@@ -26,6 +28,8 @@ from slotcar.domains.nsi.messages import (
     SoapFault,
 )
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
+from slotcar.policy.caller import Caller, Role
+from slotcar.policy.reserving import ASKED_BY
 from slotcar.store.queries import EntryFilter
 from tests.integration.domains.nsi import END, START, Requester, Telephone, bodies, kind_of, stp
 from tests.integration.domains.three import NAMES, NOW, World, premium
@@ -308,6 +312,32 @@ def test_another_owners_connection_is_as_good_as_absent(requester: Requester) ->
     assert answer.exception is not None
     assert answer.exception.error == "00203"
     assert other.send(Query("querySummarySync")) == NsiSummaries("querySummarySyncConfirmed", ())
+
+
+def test_a_neighbour_that_asks_by_nsi_is_that_neighbour_to_policies(requester: Requester, world: World) -> None:
+    """Who asks is what the face makes of a token whose owner is called as a neighbour."""
+    ledger, network = world.ledgers["anl"], world.domains["anl"].network
+    policy = ledger.terms.policy
+    reserving = replace(policy.reserving, agreements={"esnet": {"at_most_bps": 5_000_000}})
+    ledger.set_terms(replace(ledger.terms, policy=replace(policy, reserving=reserving)))
+    broker = world.domains["anl"].segments.broker  # type: ignore[attr-defined]
+    nsi = SimpleNamespace(domain="anl")
+    context = SimpleNamespace(nsi=nsi, broker=SimpleNamespace(network=network, settings=broker.settings))
+    token = Caller("esnet-nsi", Role.REQUESTER, "esnet", proof="token esnet-nsi")
+    caller = nsi_caller(token, context)  # type: ignore[arg-type]
+    assert (caller.owner, caller.asker.name) == ("esnet", "domain esnet")
+    caller.require("create", "esnet")
+    neighbour = replace(requester, owner="esnet", asker=caller.asker)
+    neighbour.reserve(10)
+    assert requester.kinds() == ["reserveFailed"]
+    failed = requester.telephone.heard[-1].body
+    assert "anl: domain esnet may not ask for so much" in failed.exception.text  # type: ignore[union-attr]
+    requester.telephone.heard.clear()
+    neighbour.reserve(5)
+    assert requester.kinds() == ["reserveConfirmed"]
+    assert [one.reservation.labels[ASKED_BY] for one in ledger.list(EntryFilter())] == ["esnet"]
+    stranger = nsi_caller(replace(token, owner="hep"), context)  # type: ignore[arg-type]
+    assert stranger.asker.name == "esnet-nsi"
 
 
 def test_a_controller_that_is_killed_before_it_began_does_so_when_it_is_back(

@@ -30,7 +30,8 @@ class NsiConnection:
     """One connection as its requester sees it; `Connection` of the same `id` is what the domains make of it.
 
     Attributes:
-        owner: as this domain's ledger calls it. requester: its agent. reply_to: where its callbacks go.
+        owner: as this domain's ledger calls it. actor, asker: who asked, as policies see it (`slotcar.policy.recalling`).
+        requester: its agent. reply_to: where its callbacks go.
         requested: the criteria that are, or were last, asked for. attempt: which of the domains' attempts that is; 0 of one
             that they do not know of yet.
         in_force: what was committed last; None before.
@@ -63,6 +64,8 @@ class NsiConnection:
     results: tuple[NsiResult, ...] = ()
     outbox: tuple[Callback, ...] = ()
     callbacks: int = 0
+    actor: str = ""
+    asker: dict[str, Any] | None = None
 
     @property
     def is_settled(self) -> bool:

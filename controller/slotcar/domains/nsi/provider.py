@@ -47,6 +47,7 @@ from slotcar.domains.nsi.names import SERVICE_TYPE, Fault
 from slotcar.domains.nsi.rules import NsiRefused, Observation
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 from slotcar.domains.protocol import NotNow
+from slotcar.domains.way import NOBODY, Asker
 from slotcar.network.path import NoPath
 from slotcar.policy.verdict import NotAllowed
 from slotcar.reservation.model import Reservation
@@ -81,12 +82,14 @@ class NsiCaller:
     Attributes:
         sees_all: also what others asked for. may_be_called_back: whether a callback may go to an address.
         require: raises `NotAllowed` where it may not `create`, or `change`, what an owner has.
+        asker: as policies see it, also when they are asked about the reservation itself.
     """
 
     owner: str
     sees_all: bool
     may_be_called_back: Callable[[str], bool]
     require: Callable[[str, str], None]
+    asker: Asker = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,8 @@ class NsiProvider:
         self._reservation(criteria, new_id, caller.owner)
         connection = NsiConnection(
             new_id, caller.owner, header.requester, reply_to, criteria, now, body.global_id, body.description,
-            reserving=header.correlation_id,
+            reserving=header.correlation_id, actor=caller.asker.name,
+            asker=None if caller.asker.kept is None else dict(caller.asker.kept),
         )  # fmt: skip
         self.store.add(_row(connection, 1, now))
         return self._reply(header, Simple("reserveResponse", new_id), lambda: self.drive(new_id))
@@ -277,14 +281,16 @@ class NsiProvider:
         """Has the domains begin what was asked for; the connection where they could not."""
         if connection.reservation is not ReservationState.CHECKING or connection.attempt:
             return None
+        asker = Asker(connection.actor, connection.asker)
         try:
             reservation = self._reservation(connection.requested, connection.id, connection.owner)
             if connection.in_force is None:
                 attempt = self.agreement.reserve(
                     self._released(reservation, connection), connection.owner, connection_id=connection.id, waits=True,
+                    asker=asker,
                 ).version  # fmt: skip
             else:
-                attempt = self.agreement.modify(connection.id, self._released(reservation, connection)).version
+                attempt = self.agreement.modify(connection.id, self._released(reservation, connection), asker).version
         except LedgerUnavailable:
             raise
         except SlotcarError as error:

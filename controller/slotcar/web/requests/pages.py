@@ -10,6 +10,7 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.book.model import State
 from slotcar.book.rules import roles
 from slotcar.broker import Options
+from slotcar.desk.enquiring import enquired
 from slotcar.reservation import from_mapping
 from slotcar.reservation.profiles import KINDS, service_of
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
@@ -54,12 +55,13 @@ def enquiry(visit: Visit) -> Answer:
     defaults = {"name": "enquiry", "owner": visit.caller.owner or "enquiry", "rate": "1 bit/s"}
     reservation = from_mapping({**defaults, **body, "rate": "1 bit/s"}, visit.now)
     window = reservation.windows[0]
-    answer = visit.broker.enquire(reservation, visit.caller, visit.now)
+    answer = enquired(visit.context.desk, reservation, visit.caller, visit.now)
     model: dict[str, Any] = {
         "ways": [(way, address_with(fields, way.three_quarters)) for way in ways_of(answer)],
         "echo": echo(window.start, reservation.end, visit.clock),
         "volume": fields["volume"],
         "overview": visit.may_overview,
+        "unknown_beyond": answer.unknown_beyond,
     }
     return Shown("requests/enquiry.html", model, heading="What is free")
 
