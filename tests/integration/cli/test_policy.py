@@ -86,3 +86,10 @@ def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: 
     assert "is no folder of policies" in cli("policy", "diff", tmp_path / "none").err
     (other / "slow.cedar").write_text("permit;")
     assert "slow.cedar:1" in cli("policy", "diff", other).err
+
+
+def test_a_verb_that_is_none_is_no_refusal_as_expected(inventory: Path) -> None:
+    (inventory / "cases.yml").write_text("- {who: ann, role: requester, verb: aprove, expect: forbid}\n")
+    done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
+    assert done.exit_code != 0
+    assert "has no verb or right; perhaps approve" in str(done.exception or "") + done.output
