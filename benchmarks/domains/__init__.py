@@ -1,0 +1,43 @@
+"""How many requests domains agree on, with how many messages and in what time: a random network of domains over the real
+protocol code, with messages through memory."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.common import Figure, Say, count
+from benchmarks.domains.simulation import Simulation
+
+SEED = 47
+DOMAINS, REQUESTS = 100, 20_000
+QUICK_DOMAINS, QUICK_REQUESTS = 20, 200
+
+
+def measure(quick: bool, say: Say) -> Iterator[Figure]:
+    domains, requests = (QUICK_DOMAINS, QUICK_REQUESTS) if quick else (DOMAINS, REQUESTS)
+    with tempfile.TemporaryDirectory() as folder:
+        say(f"{domains} domains")
+        simulation = Simulation.start(domains, SEED, Path(folder))
+        admitted, began_s = 0, time.perf_counter()
+        for number in range(requests):
+            if number % 500 == 0:
+                say(f"{count(number)} of {count(requests)} requests over {domains} domains")
+            admitted += simulation.ask(number)
+        took_s = time.perf_counter() - began_s
+    if problems := simulation.problems():
+        raise AssertionError(problems[:5])
+    of = f"{count(requests)} requests over {domains} domains"
+    crossed = sum(length * times for length, times in simulation.lengths.items())
+    yield Figure(f"admitted of {of}", 100 * admitted / requests, "%")
+    yield Figure("domains of what was admitted", crossed / max(admitted, 1), "domains")
+    yield Figure("messages", simulation.messages / requests, "messages/request")
+    yield Figure("rounds", simulation.rounds / requests, "rounds/request", lower_is_better=True)
+    yield Figure(
+        "processor time of all domains together", 1000 * took_s / requests, "ms/request", lower_is_better=True
+    )
+    yield Figure(
+        "exchanges of a message and its answer", 1000 * took_s / simulation.exchanges, "ms", lower_is_better=True
+    )
