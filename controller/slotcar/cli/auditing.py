@@ -111,15 +111,15 @@ def _rows(items: Sequence[Document]) -> list[Sequence[str]]:
     """One row where the same is to be said of one hour or day and of the next."""
     runs: list[tuple[str, str, Sequence[str]]] = []
     for item in items:
-        said = _said(item)
-        if runs and runs[-1][1:] == (item["start"], said):
-            runs[-1] = (runs[-1][0], item["end"], said)
+        cells = _cells(item)
+        if runs and runs[-1][1:] == (item["start"], cells):
+            runs[-1] = (runs[-1][0], item["end"], cells)
         else:
-            runs.append((item["start"], item["end"], said))
-    return [(f"{start} to {end}", *said) for start, end, said in runs]
+            runs.append((item["start"], item["end"], cells))
+    return [(f"{start} to {end}", *cells) for start, end, cells in runs]
 
 
-def _said(item: Document) -> Sequence[str]:
+def _cells(item: Document) -> Sequence[str]:
     """All but its time."""
     from slotcar.measuring.audits.words import FIGURES, figure_words, reasons_of
 

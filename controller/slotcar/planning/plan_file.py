@@ -32,7 +32,7 @@ from slotcar.network.path.model import Hop
 from slotcar.planning.errors import require_no_refusal
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, PlanStep
-from slotcar.reservation.checks import problems_of
+from slotcar.reservation.checks import own_labels_in, problems_of
 from slotcar.reservation.model import Reservation, ReservationFields
 from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
@@ -195,7 +195,8 @@ class PlannedStep(BaseModel):
     @classmethod
     def _keeps_to_the_limits(cls, value: Reservation | None) -> Reservation | None:
         """A document may have been written by anybody: what it asks for is checked as what a file asks for is."""
-        wrong = [] if value is None else [f"{key} {words}; {hint}" for key, words, _, hint in problems_of(value)]
+        problems = [] if value is None else [*problems_of(value), *own_labels_in(value.labels)]
+        wrong = [f"{key} {words}; {hint}" for key, words, _, hint in problems]
         if wrong:
             raise ValueError("; ".join(wrong))
         return value

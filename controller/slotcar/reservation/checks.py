@@ -7,7 +7,7 @@ The reader of files (`entry.py`) uses the same predicates while it reads, for th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
 _HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
 MOST_VIA = 64
 MOST_LABELS = 64
+#: How the labels begin that Slotcar gives to segments of connections: by them policies know who asked for one.
+OWN_LABELS = "slotcar."
 LARGEST_PACKET_BYTES = 65535
 NO_REFUSAL_HINT = (
     "a profile may have pauses, and a refusal would cancel what follows; say `delay`, `degrade` or `alarm`"
@@ -84,6 +86,14 @@ def is_address(text: str) -> bool:
 def is_label(key: str, value: str) -> bool:
     """Whether key and value are one line each, which the ledger can keep and a terminal can show."""
     return is_line(key, lengths.LABEL_KEY) and is_line(value, lengths.LABEL)
+
+
+def own_labels_in(labels: Mapping[str, str]) -> Iterator[Wrong]:
+    """The labels that nobody may ask for, in a file, a request or a plan document."""
+    hint = f"call it otherwise: what begins with {OWN_LABELS} says for whom a segment of a connection was asked"
+    for key, value in labels.items():
+        if key.startswith(OWN_LABELS):
+            yield Wrong(f"labels.{key}", "is Slotcar's own", value, hint)
 
 
 def least_packet_bytes(protocol: Protocol) -> int:

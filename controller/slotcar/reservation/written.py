@@ -30,6 +30,7 @@ from slotcar.reservation.checks import (
     NUMBERS,
     is_address,
     is_label,
+    own_labels_in,
 )
 from slotcar.reservation.keys import Mistakes, with_unit
 from slotcar.reservation.model import (
@@ -201,9 +202,11 @@ def _read_labels(value: object) -> dict[str, str]:
         for key, one in value.items()
         if not isinstance(one, str | int | float) or isinstance(one, bool) or not is_label(str(key), str(one))
     ]
+    labels = {str(key): str(one) for key, one in value.items()}
+    wrong += [(one.key.removeprefix("labels"), *one[1:]) for one in own_labels_in(labels)]
     if wrong:
         raise Mistakes(*wrong)
-    return {str(key): str(one) for key, one in value.items()}
+    return labels
 
 
 # -- their JSON Schema -----------------------------------------------------------------------------------------------

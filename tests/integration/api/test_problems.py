@@ -257,6 +257,8 @@ def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: h
     for change, words in (
         ({"labels": {"note": "\x1b[2J"}}, "labels.note is no label"),
         ({"labels": {"two\nlines": "a"}}, "is no label"),
+        ({"labels": {"slotcar.asked-by": "cern"}}, "labels.slotcar.asked-by is Slotcar's own"),
+        ({"labels": {"slotcar.connection": "c-1"}}, "labels.slotcar.connection is Slotcar's own"),
         ({"labels": {str(number): "a" for number in range(65)}}, "labels are too many"),
         ({"slots": [slot | hour for hour in hours * 200]}, "slots overlap"),
         ({"slots": [slot | endless]}, "slots are too long"),
