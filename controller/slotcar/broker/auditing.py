@@ -68,13 +68,14 @@ class Auditing:
         stream = stream_of(verb, self.broker.network, now)
         sls, way = self.broker.network.sls[stream.way.sls], stream.way
         windows = windows_of(stream, sls)
-        added = self.broker.ledger.audits.add(way, stream.start_us, stream.until_us, windows) if windows else ()
+        # Also where it promised nothing then: that it was measured is known.
+        added = self.broker.ledger.audits.add(way, stream.start_us, stream.until_us, windows)
         hours = [one for one in added or () if one.step_s == HOUR_S]
         judged = [_judged_so_far(sls, one, now) for one in hours]
         if hours:
             self._stand(sls, hours[-1], judged[-1][1], now)
         return {
-            "sls": way.sls, "source": way.source, "destination": way.destination, "is_new": bool(added),
+            "sls": way.sls, "source": way.source, "destination": way.destination, "is_new": added is not None,
             "items": [
                 item_document(way, one.start_us, one.start_us + HOUR_S * 1_000_000, one, due, judgement)
                 for one, (due, judgement) in zip(hours, judged, strict=True)

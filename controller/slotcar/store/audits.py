@@ -88,6 +88,7 @@ def merged(one: AuditWindow, other: AuditWindow) -> AuditWindow:
         numbers[name] = max(getattr(one, name), getattr(other, name))
     for name in ("delays", "variations"):
         numbers[name] = dict(Counter(getattr(one, name)) + Counter(getattr(other, name)))
+    numbers["measured_us"] = min(numbers["measured_us"], one.step_s * 1_000_000)
     return AuditWindow(way=one.way, step_s=one.step_s, start_us=one.start_us, **numbers)
 
 

@@ -145,6 +145,45 @@ def test_only_neighbours_vary_from_each_other() -> None:
     assert hour.measured_us == 300_000
 
 
+def test_a_stream_follows_another_whose_last_packet_left_late() -> None:
+    first, late_us = stream_of([1_000] * 3), 40
+    *_, last = first.packets
+    late = replace(first, packets=(*first.packets[:-1], replace(last, sent_us=last.sent_us + late_us)))
+    assert late.until_us <= stream_of([1_000], BEGIN + timedelta(microseconds=300_000)).start_us
+    assert replace(stream_of([]), unanswered=3).until_us <= first.packets[-1].sent_us + 1
+
+
+def test_no_more_time_is_measured_than_there_was() -> None:
+    (hour, day) = windows_of(stream_of([1_000] * 600, interval_us=100_000), sls_of())
+    said = replace(stream_of([1_000] * 600), interval_us=60_000_000)
+    assert [one.measured_us for one in windows_of(said, sls_of())] == [59_900_000 + 60_000_000] * 2
+    unstamped = replace(stream_of([1_000]), unstamped=6_000)
+    assert windows_of(unstamped, sls_of())[0].measured_us == 100_000
+    at_its_end = stream_of([1_000], BEGIN + timedelta(seconds=3599), 60_000_000)
+    assert windows_of(at_its_end, sls_of())[0].measured_us == 1_000_000
+    for _ in range(60):
+        hour, day = merged(hour, hour), merged(day, day)
+    assert (hour.measured_us, day.measured_us) == (HOUR_US, 24 * HOUR_US)
+
+
+def test_what_was_re_marked_in_one_of_two_hours_is_told_in_both() -> None:
+    hours = windows_of(replace(stream_of([1_000] * 20, BEGIN - timedelta(seconds=1)), remarked=15, untold=3), sls_of())
+    assert [(one.remarked_packets, one.untold_packets) for one in hours[:2]] == [(10, 3), (10, 3)]
+
+
+def test_a_clock_that_is_seconds_ahead_loses_no_packet() -> None:
+    ahead = stream_of([5_000_000] * 10, clock_error_us=None)
+    hour = windows_of(ahead, sls_of())[0]
+    assert (hour.arrived_packets, hour.lost_packets, hour.delays) == (10, 0, {})
+    assert windows_of(replace(ahead, clock_error_us=100), sls_of())[0].lost_packets == 10
+    assert windows_of(replace(ahead, clock_error_us=2_000_000), sls_of())[0].lost_packets == 0
+
+
+def test_an_error_of_clocks_above_the_bound_decides_nothing_of_delay() -> None:
+    for time_us in (0, 10_000, 19_999):
+        assert "may be off" in reason("delay", window_of((time_us,) * 20_000, clock_error_us=20_001))
+
+
 def test_what_nobody_answered_is_no_loss() -> None:
     (hour, _) = windows_of(replace(stream_of([]), unanswered=600), sls_of())
     assert (hour.unanswered_packets, hour.lost_packets, hour.measured_us) == (600, 0, 0)

@@ -11,8 +11,8 @@ from slotcar_client.wire.documents import Keyword, Time
 from slotcar_client.wire.verbs.texts import LINE
 from slotcar_client.wire.verbs.verb import BODY, Named, Verb
 
-#: A minute of a packet each 10 ms.
-MOST_PACKETS = 6_000
+#: A minute of a packet each 10 ms, and some that were late.
+MOST_PACKETS = 6_600
 _COUNT = (Keyword("minimum", 0), Keyword("maximum", MOST_PACKETS))
 _MICROSECONDS = (Keyword("minimum", 0), Keyword("maximum", 3_600_000_000))
 SlsName = Annotated[str, Keyword("maxLength", 320), LINE]

@@ -13,7 +13,7 @@ from slotcar.measuring.audits.streams import MeasuredStream
 from slotcar.measuring.costs.reading import RequestReader, past_instant
 from slotcar.measuring.metrics.model import Stamp
 from slotcar.network.model import Network
-from slotcar.store.audits import AuditedWay
+from slotcar.store.audits import HOUR_S, KEPT, AuditedWay
 from slotcar_client.wire import verbs
 
 #: One stretch of a probe is a minute; what is longer was kept back for some reason, and is still taken.
@@ -39,7 +39,12 @@ def stream_of(verb: verbs.RecordStream, network: Network, now: datetime) -> Meas
     if not verb.packets and not verb.unanswered:
         reader.note("packets", "is empty, and no packet is unanswered", "", "hand in what was measured")
     reader.problems.extend(_wrong_packets(verb.packets))
+    reader.problems.extend(_wrong_counts(verb))
     reader.require_valid()
+    oldest = now - KEPT[HOUR_S]
+    if start < oldest:
+        hint = f"hours are kept for {KEPT[HOUR_S].days} days"
+        raise InvalidInput([Problem("request", 0, "start", f"is before {iso(oldest)}", verb.start, hint)])
     start_us = to_us(start)
     stream = MeasuredStream(
         way=AuditedWay(verb.sls, verb.source, verb.destination), start_us=start_us, interval_us=verb.interval_us,
@@ -47,9 +52,9 @@ def stream_of(verb: verbs.RecordStream, network: Network, now: datetime) -> Meas
         packets=tuple(_stamp(one, start_us) for one in verb.packets), unstamped=verb.unstamped,
         unanswered=verb.unanswered, remarked=verb.remarked, untold=verb.untold,
     )  # fmt: skip
-    last_us = max((one.sent_us for one in stream.packets), default=start_us)
-    if last_us > to_us(now):
-        raise InvalidInput([Problem("request", 0, "packets", "were sent in the future", "", f"it is {iso(now)} here")])
+    if stream.until_us - 1 > to_us(now):
+        key = "packets" if verb.packets else "unanswered"
+        raise InvalidInput([Problem("request", 0, key, "were sent in the future", "", f"it is {iso(now)} here")])
     return stream
 
 
@@ -61,9 +66,21 @@ def _stamp(packet: Sequence[int | None], start_us: int) -> Stamp:
     return Stamp(sequence, sent_us, None if delay_us is None else sent_us + delay_us)
 
 
+def _wrong_counts(verb: verbs.RecordStream) -> Iterator[Problem]:
+    """Numbers that are more than there can be."""
+    if verb.unstamped and not verb.packets:
+        hint = "hand in the packets beside them"
+        yield Problem("request", 0, "unstamped", "arrived, but no packet did by which it is known when", "", hint)
+    arrived = verb.unstamped + sum(len(one) == 3 and one[2] is not None for one in verb.packets)
+    for key, number in (("remarked", verb.remarked), ("untold", verb.untold)):
+        if number > arrived:
+            hint = f"{arrived} packets arrived"
+            yield Problem("request", 0, key, "is more than arrived", str(number), hint)
+
+
 def _wrong_packets(packets: Sequence[Sequence[int | None]]) -> Iterator[Problem]:
     """The first one alone: what is wrong of one is so of all."""
-    last: int | None = None
+    last: tuple[int, int] | None = None
     for place, packet in enumerate(packets):
         key = f"packets[{place}]"
         if len(packet) != 3 or packet[0] is None or packet[1] is None:
@@ -74,7 +91,11 @@ def _wrong_packets(packets: Sequence[Sequence[int | None]]) -> Iterator[Problem]
         if not 0 <= packet[1] <= LONGEST_US:
             yield Problem("request", 0, key, "was sent before the stream began, or an hour after", str(packet[1]))
             return
-        if last is not None and packet[0] <= last:
+        if last is not None and packet[0] <= last[0]:
             yield Problem("request", 0, key, "has no greater number than the one before it", str(packet[0]))
             return
-        last = packet[0]
+        if last is not None and packet[1] < last[1]:
+            hint = "say them in the order of time; a clock that is set back begins another stream"
+            yield Problem("request", 0, key, "was sent before the one before it", str(packet[1]), hint)
+            return
+        last = packet[0], packet[1]

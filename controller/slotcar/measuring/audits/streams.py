@@ -16,6 +16,7 @@ from slotcar.store.audits import DAY_S, HOUR_S, AuditedWay, AuditWindow
 #: What takes longer is lost, as STAMP's sender has it (RFC 7679 §3.2).
 WAITING_US = 3_000_000
 _SECOND_US = 1_000_000
+_FOR_EVER_US = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,16 @@ class MeasuredStream:
 
     @property
     def until_us(self) -> int:
-        """When the next packet was due."""
-        of_nobody = self.start_us + self.interval_us * max(1, self.unanswered)
-        return max((one.sent_us + self.interval_us for one in self.packets), default=of_nobody)
+        """Right behind the last packet. Not when the next one was due: a sender that was late with the last may be less so
+        with the next, and a network holds some that are answered longer than others."""
+        of_nobody = self.start_us + self.interval_us * max(0, self.unanswered - 1)
+        return max((one.sent_us for one in self.packets), default=of_nobody) + 1
+
+    @property
+    def waiting_us(self) -> int:
+        """What takes longer is lost: by clocks that may be off by so much. By clocks that nothing keeps right no packet
+        that was answered is."""
+        return _FOR_EVER_US if self.clock_error_us is None else WAITING_US + self.clock_error_us
 
 
 def windows_of(stream: MeasuredStream, sls: Sls) -> tuple[AuditWindow, ...]:
@@ -56,16 +64,13 @@ def windows_of(stream: MeasuredStream, sls: Sls) -> tuple[AuditWindow, ...]:
     for one in stream.packets:
         if _is_promised(one.sent_us, sls):
             parts.setdefault(one.sent_us // (HOUR_S * _SECOND_US), []).append(one)
-    if not parts and _is_promised(stream.start_us, sls):
+    if not stream.packets and _is_promised(stream.start_us, sls):
         parts[stream.start_us // (HOUR_S * _SECOND_US)] = []
-    hours = [_hour(stream, number, packets) for number, packets in sorted(parts.items())]
-    if hours:
-        # Of these it is not said when they were sent.
-        hours[0] = replace(
-            hours[0], unanswered_packets=stream.unanswered, remarked_packets=stream.remarked,
-            untold_packets=stream.untold, arrived_packets=hours[0].arrived_packets + stream.unstamped,
-            measured_us=hours[0].measured_us + stream.unstamped * stream.interval_us,
-        )  # fmt: skip
+    # Of what has no time of its own, it is taken that it was sent in the first of the hours.
+    hours = [
+        _hour(stream, number, packets, 0 if place else stream.unstamped, 0 if place else stream.unanswered)
+        for place, (number, packets) in enumerate(sorted(parts.items()))
+    ]
     days = [replace(one, step_s=DAY_S, start_us=one.start_us // _DAY_US * _DAY_US) for one in hours]
     return (*hours, *days)
 
@@ -77,20 +82,33 @@ def _is_promised(at_us: int, sls: Sls) -> bool:
     return due_us(Window(from_us(at_us), from_us(at_us + 1)), sls.validity, sls.schedule) > 0
 
 
-def _hour(stream: MeasuredStream, number: int, stamps: Sequence[Stamp]) -> AuditWindow:
-    packets = delay.one_way(stamps, WAITING_US)
+def _hour(
+    stream: MeasuredStream, number: int, stamps: Sequence[Stamp], unstamped: int, unanswered: int
+) -> AuditWindow:
+    packets = delay.one_way(stamps, stream.waiting_us)
     delays_us = [one.delay_us for one in packets if one.delay_us is not None]
     is_timed = stream.clock_error_us is not None and bool(delays_us)
+    arrived, start_us = len(delays_us) + unstamped, number * HOUR_S * _SECOND_US
     return AuditWindow(
-        way=stream.way, step_s=HOUR_S, start_us=number * HOUR_S * _SECOND_US,
-        measured_us=len(packets) * stream.interval_us,
-        arrived_packets=len(delays_us), lost_packets=loss.count(packets),
+        way=stream.way, step_s=HOUR_S, start_us=start_us,
+        measured_us=_measured_us(stream, stamps, len(packets) + unstamped, start_us + HOUR_S * _SECOND_US),
+        arrived_packets=arrived, lost_packets=loss.count(packets), unanswered_packets=unanswered,
+        # In which of the hours they were is not said: in each, as many as can have been.
+        remarked_packets=min(stream.remarked, arrived), untold_packets=min(stream.untold, arrived),
         clock_error_us=stream.clock_error_us if is_timed else None, variation_error_us=stream.variation_error_us,
         least_delay_us=min(delays_us) if is_timed else None, delays=histogram_of(delays_us) if is_timed else {},
         variations=histogram_of(one for run in _runs(packets) for one in ipdv.absolute(run)),
         loss_periods=pattern.period_total(packets), longest_loss=max(pattern.lengths(packets), default=0),
         shortest_distance=min(pattern.distances(packets), default=None),
     )  # fmt: skip
+
+
+def _measured_us(stream: MeasuredStream, stamps: Sequence[Stamp], packets: int, end_us: int) -> int:
+    """As long as so many packets take at their pace, and no longer than from the first to the one after the last."""
+    if not stamps:
+        return 0
+    sent_us = [one.sent_us for one in stamps]
+    return min(packets * stream.interval_us, min(max(sent_us) + stream.interval_us, end_us) - min(sent_us))
 
 
 def _runs(packets: Sequence[Delay]) -> Iterator[list[Delay]]:
