@@ -774,7 +774,8 @@ class OfSls(Kind):
 
 @event("sls.broken", Of.CONTROLLER)
 class SlsBroken(OfSls):
-    """An SLS that was kept, or of which nothing was known, is broken: by these figures, so far in its hour."""
+    """An SLS that was kept, or of which nothing was known, is broken: by these figures, so far in its hour. Without `source`
+    and `destination` it is by what routers dropped, where nobody probes."""
 
     broken: Names
 

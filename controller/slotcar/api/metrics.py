@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry
@@ -15,14 +15,20 @@ from slotcar.api.context import Context
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.desk.controller import phases_of
+from slotcar.measuring.audits.verdicts import Verdicts, worst_of
 from slotcar.network.model import Network
 from slotcar.rollout.carried import Carried
+from slotcar.store.audits import WayState
 from slotcar.store.webhooks import Backlog
 from slotcar.views.capacity import courses, device_of
 from slotcar.watching.model import WatchState
 
 #: Of so many resources, by name, it is told what is reserved; each is three series of Prometheus.
 MOST_LINKS = 2_000
+
+
+#: A probe that was silent for longer than another of its SLS is taken for one that is gone.
+GONE_US = 86_400_000_000
 
 
 class _Figures:
@@ -80,24 +86,18 @@ class _Figures:
         yield from (waiting, dead, oldest, delivered, failed)
 
     def _audits(self) -> Iterator[Metric]:
-        """Of each SLS that a probe measured: the worst of its ways. It is neither where nothing was ever known."""
+        """Of each SLS the worst of its ways, by this hour or the one before. It is neither where that is unknown."""
         kept = GaugeMetricFamily("slotcar_sls_kept", "1 where an SLS is kept, 0 where it is broken", labels=["sls"])
         measured = GaugeMetricFamily(
             "slotcar_sls_measured_timestamp_seconds", "Up to when a probe measured an SLS", labels=["sls"]
         )
-        broken: dict[str, bool] = {}
-        until_us: dict[str, int] = {}
-        for one in self._context.broker.ledger.audits.ways():
-            name = one.way.sls
-            if name not in self._context.broker.network.sls:
-                continue
-            until_us[name] = min(one.until_us, until_us.get(name, one.until_us))
-            if one.verdict != "unknown":
-                broken[name] = broken.get(name, False) or one.verdict == "broken"
-        for name, is_broken in broken.items():
-            kept.add_metric([name], int(not is_broken))
-        for name, at_us in until_us.items():
-            measured.add_metric([name], at_us / 1e6)
+        ledger, network = self._context.broker.ledger, self._context.broker.network
+        for name, items in Verdicts(ledger, network).latest(self._context.now()).items():
+            if (verdict := worst_of(items)) != "unknown":
+                kept.add_metric([name], int(verdict == "kept"))
+        for name, at_us in measured_until_us(ledger.audits.ways()).items():
+            if name in network.sls:
+                measured.add_metric([name], at_us / 1e6)
         yield from (kept, measured)
 
     def _links(self, now: datetime) -> Iterator[Metric]:
@@ -173,6 +173,16 @@ class _Figures:
             changes.add_metric([name], watch.changes[name])
             checks.add_metric([name], watch.checks[name])
         yield from (changes, checks)
+
+
+def measured_until_us(ways: Iterable[WayState]) -> dict[str, int]:
+    """Up to when all probes of an SLS measured it that are not gone."""
+    until_us: dict[str, list[int]] = {}
+    for one in ways:
+        # What routers alone told of was not measured by a probe.
+        if one.way.source:
+            until_us.setdefault(one.way.sls, []).append(one.until_us)
+    return {name: min(at for at in listed if at > max(listed) - GONE_US) for name, listed in until_us.items()}
 
 
 def _carried_by_sls(carried: Carried, names: Sequence[str]) -> Iterator[Metric]:

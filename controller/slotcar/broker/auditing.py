@@ -8,23 +8,19 @@ from datetime import datetime, timedelta
 
 from slotcar.base.model_errors import nearest
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.base.timebase import Window, from_us, iso, to_us
+from slotcar.base.timebase import Window, iso
 from slotcar.base.vocabulary import RESERVED_SERVICES
 from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
 from slotcar.broker.broker import Broker
-from slotcar.measuring.audits.documents import item_document, sls_document
-from slotcar.measuring.audits.judging import AuditVerdict, Judgement, judge
-from slotcar.measuring.audits.periods import items_of, periods_of
-from slotcar.measuring.audits.rates import ways_out
+from slotcar.measuring.audits.documents import sls_document
+from slotcar.measuring.audits.periods import periods_of
 from slotcar.measuring.audits.reading import stream_of
 from slotcar.measuring.audits.streams import windows_of
+from slotcar.measuring.audits.verdicts import Verdicts
 from slotcar.network.model import Sls
-from slotcar.network.schedules import due_us
 from slotcar.store.audits import DAY_S, HOUR_S, AuditWindow
-from slotcar.store.counts import CountedStep
 from slotcar_client.wire import documents, verbs
-from slotcar_client.wire.events import SlsBroken, SlsKept
 
 STEPS_S = {"hour": HOUR_S, "day": DAY_S}
 #: What is longer is shown by days, where nobody says by what.
@@ -52,11 +48,13 @@ class Auditing:
         chosen = self._chosen(name, service)
         periods = periods_of(window, step_s)
         whole = Window(periods[0].start, periods[-1].end)
-        windows = self._windows(chosen, step_s, whole)
+        verdicts = Verdicts(self.broker.ledger, self.broker.network)
+        windows = verdicts.windows(chosen, step_s, whole)
         _require_few(chosen, windows, periods)
+        items = verdicts.items(chosen, windows, periods, now)
         return {
             "since": iso(whole.start), "until": iso(whole.end), "step": "hour" if step_s == HOUR_S else "day",
-            "items": [self._audit(one, windows.get(one.name, ()), periods, whole, now) for one in chosen],
+            "items": [sls_document(one, items.get(one.name, ())) for one in chosen],
         }  # fmt: skip
 
     def record_stream(self, verb: verbs.RecordStream, caller: Caller, now: datetime) -> documents.AuditedStream:
@@ -70,16 +68,17 @@ class Auditing:
         windows = windows_of(stream, sls)
         # Also where it promised nothing then: that it was measured is known.
         added = self.broker.ledger.audits.add(way, stream.start_us, stream.until_us, windows)
-        hours = [one for one in added or () if one.step_s == HOUR_S]
-        judged = [_judged_so_far(sls, one, now) for one in hours]
-        if hours:
-            self._stand(sls, hours[-1], judged[-1][1], now)
+        verdicts = Verdicts(self.broker.ledger, self.broker.network)
+        items: list[documents.AuditItem] = []
+        for one in added or ():
+            if one.step_s == HOUR_S:
+                (period,) = periods_of(Window.of_us(one.start_us, one.start_us + 1), HOUR_S)
+                items += verdicts.items([sls], {sls.name: [one]}, [period], now)[sls.name]
+        for item in items:
+            verdicts.tell_of(sls, item, now)
         return {
             "sls": way.sls, "source": way.source, "destination": way.destination, "is_new": added is not None,
-            "items": [
-                item_document(way, one.start_us, one.start_us + HOUR_S * 1_000_000, one, due, judgement)
-                for one, (due, judgement) in zip(hours, judged, strict=True)
-            ],
+            "items": items,
         }  # fmt: skip
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -94,49 +93,6 @@ class Auditing:
             raise InvalidInput([Problem("query", 0, "service", "is no class that an SLS promises", service, hint)])
         chosen = [network.sls[name]] if name is not None else [network.sls[one] for one in sorted(network.sls)]
         return [one for one in chosen if service in (None, one.service.value)]
-
-    def _windows(self, chosen: Sequence[Sls], step_s: int, window: Window) -> dict[str, list[AuditWindow]]:
-        by_sls: dict[str, list[AuditWindow]] = {}
-        for one in self.broker.ledger.audits.windows([sls.name for sls in chosen], step_s, window):
-            by_sls.setdefault(one.way.sls, []).append(one)
-        return by_sls
-
-    def _audit(
-        self, sls: Sls, windows: Sequence[AuditWindow], periods: Sequence[Window], whole: Window, now: datetime
-    ) -> documents.SlsAudit:
-        if not sls.has_figures:
-            return sls_document(sls, ())
-        return sls_document(sls, list(items_of(sls, windows, self._counted(sls, whole), periods, to_us(now))))
-
-    def _counted(self, sls: Sls, window: Window) -> list[CountedStep]:
-        out = ways_out(sls, self.broker.network)
-        return [step for one in out for step in self.broker.ledger.counts.of_link(one.device, one.name, window)]
-
-    def _stand(self, sls: Sls, window: AuditWindow, judged: Judgement, now: datetime) -> None:
-        """An event where it stands otherwise than before. What is unknown changes nothing, and what was never known to
-        be broken is no news where it is kept."""
-        if judged.verdict is AuditVerdict.UNKNOWN:
-            return
-        stood = self.broker.ledger.audits.stand(window.way, judged.verdict.value)
-        if stood is None or (judged.verdict is AuditVerdict.KEPT and stood == AuditVerdict.UNKNOWN):
-            return
-        parts = {"delay": judged.delay, "variation": judged.variation, "loss": judged.loss, "rate": judged.rate}
-        broken = tuple(name for name, one in parts.items() if one is not None and one.verdict is AuditVerdict.BROKEN)
-        way = window.way
-        whose = {"sls": sls.name, "service": sls.service.value, "source": way.source, "destination": way.destination}
-        start, between = from_us(window.start_us), f"from {way.source} to {way.destination}"
-        if judged.verdict is AuditVerdict.BROKEN:
-            words = f"{sls.name} is broken {between} by {' and '.join(broken)}"
-            self.broker.ledger.record(SlsBroken(**whose, start=start, broken=broken, message=words), now)
-        else:
-            words = f"{sls.name} is kept again {between}"
-            self.broker.ledger.record(SlsKept(**whose, start=start, message=words), now)
-
-
-def _judged_so_far(sls: Sls, window: AuditWindow, now: datetime) -> tuple[int, Judgement]:
-    """For how much of its hour the SLS promised something, and how it stands by probes alone."""
-    due = due_us(Window.of_us(window.start_us, window.start_us + HOUR_S * 1_000_000), sls.validity, sls.schedule)
-    return due, judge(sls, window, due)
 
 
 def _require_few(chosen: Sequence[Sls], windows: dict[str, list[AuditWindow]], periods: Sequence[Window]) -> None:

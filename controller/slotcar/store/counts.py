@@ -66,6 +66,13 @@ _OF_LINK = text(
     ORDER BY service, start_us
     """  # noqa: S608 - constants of this file
 )
+_OF_LINKS = text(
+    f"""
+    SELECT counted.* FROM counted JOIN unnest(CAST(:devices AS text[]), CAST(:interfaces AS text[]))
+        AS asked (device, interface) USING (device, interface)
+    WHERE entry = 0 AND {_OVERLAPS} ORDER BY device, interface, service, start_us
+    """  # noqa: S608 - constants of this file
+)
 _TOTALS = ", ".join(f"sum({name}) AS {name}" for name in _NUMBERS)
 _SINCE = text(
     f"""
@@ -234,6 +241,12 @@ class CountStore:
     def of_link(self, device: str, interface: str, window: Window) -> tuple[CountedStep, ...]:
         """The services' queues of a way out, each by time."""
         return self._steps(_OF_LINK, window, device=device, interface=interface)
+
+    def of_links(self, places: Collection[tuple[str, str]], window: Window) -> tuple[CountedStep, ...]:
+        """The same of several ways out, each a device and its interface; by device and interface."""
+        listed = sorted(places)
+        devices, interfaces = [device for device, _ in listed], [interface for _, interface in listed]
+        return self._steps(_OF_LINKS, window, devices=devices, interfaces=interfaces) if listed else ()
 
     def totals(self, since: Mapping[int, datetime], until: datetime) -> dict[int, CountedStep]:
         """What was counted of each entry in both directions, as one step; nothing of those of which nothing is known.

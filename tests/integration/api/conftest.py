@@ -104,10 +104,12 @@ def serve(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Serve]:
     """An API of the test's own, over a ledger of its own."""
     running = Running()
 
-    def start(inventory: Path = GARNET, how: dict[str, Any] | None = None, **settings: Any) -> httpx.Client:
+    def start(
+        inventory: Path = GARNET, how: dict[str, Any] | None = None, other: Network | None = None, **settings: Any
+    ) -> httpx.Client:
         chosen = Settings(state_dir=tmp_path, inventory=inventory, **({"open": True} | settings))
         known = network if inventory == GARNET else load_network(inventory, None)
-        return running.start(ledger, known, chosen, **(how or {}))
+        return running.start(ledger, other or known, chosen, **(how or {}))
 
     yield start
     running.stop()

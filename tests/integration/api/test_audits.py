@@ -15,6 +15,7 @@ from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.broker.auditing import Auditing
 from slotcar.measuring.audits.rates import ways_out
+from slotcar.measuring.audits.verdicts import Verdicts
 from slotcar.network.model import Network
 from slotcar.store import Ledger
 from slotcar.store import audits as kept
@@ -155,6 +156,46 @@ def test_packets_that_devices_dropped_within_the_rate_break_it(auditing: Auditin
     ledger.counts.keep([CountedStep(*place, 0, 0, 0, 0, 0, 0, 4, 400)], [])
     item = first_hour(auditing)
     assert (item["rate"]["verdict"], item["rate"]["high"], item["verdict"]) == ("broken", 4, "broken")
+    judged = Verdicts(ledger, network)
+    for _ in range(2):
+        judged.tell(HOUR + timedelta(minutes=70))
+    hand_in(auditing, GOOD, HOUR + timedelta(hours=1))
+    judged.tell(HOUR + timedelta(minutes=110))
+    recorded = [(one.kind, one.details.get("broken")) for one in ledger.events()]
+    assert recorded == [("sls.broken", ["rate"]), ("sls.kept", None)]
+
+
+def test_packets_that_devices_drop_are_told_each_time_where_nobody_probes(auditing: Auditing, ledger: Ledger) -> None:
+    network = auditing.broker.network
+    border, judged = ways_out(network.sls[SLS], network)[0], Verdicts(ledger, network)
+    for number, dropped in enumerate((0, 4, 4, 0, 2)):
+        start = to_us(HOUR) + number * HOUR_US
+        place = (0, "out", "ip-premium", border.device, border.name, 3600, start)
+        ledger.counts.keep([CountedStep(*place, HOUR_US, 0, 9, 900, 0, 0, dropped, 400)], [])
+        judged.tell(HOUR + timedelta(hours=number, minutes=59))
+    details = [one.details for one in ledger.events()]
+    assert [one["message"] for one in details] == [f"{SLS} is broken by rate"] * 2
+    assert [(one["start"][:13], one["source"]) for one in details] == [("2027-03-01T13", ""), ("2027-03-01T16", "")]
+    ledger.audits.forget(HOUR + timedelta(days=1))
+    judged.tell(HOUR + timedelta(hours=5))
+    assert len(ledger.events()) == 2
+
+
+def test_an_hour_that_is_broken_by_its_last_minute_is_told(auditing: Auditing, ledger: Ledger) -> None:
+    start = HOUR + timedelta(minutes=59, seconds=30)
+    auditing.record_stream(stream([30_000] * 300 + [10_000] * 300, start), OPERATOR, start + timedelta(minutes=2))
+    assert [(one.kind, one.details["start"]) for one in ledger.events()] == [("sls.broken", "2027-03-01T12:00:00+00:00")]
+
+
+def test_hours_that_are_forgotten_are_not_said_to_be_unmeasured(auditing: Auditing) -> None:
+    day, later = Window(HOUR, HOUR + timedelta(hours=1)), HOUR + timedelta(days=70)
+    reasons = {}
+    for step in ("hour", "day"):
+        (item,) = auditing.audits(SLS, None, day, step, OPERATOR, later)["items"][0]["items"]
+        assert item["delay"] is not None
+        reasons[step] = item["delay"]["reason"]
+    assert reasons["hour"] == "it is forgotten: hours are kept for 62 days, and days for 400"
+    assert reasons["day"] == "nobody measured it"
 
 
 def test_an_sls_without_figures_has_nothing_to_audit(auditing: Auditing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,22 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from slotcar.api import metrics
+from slotcar.api.metrics import measured_until_us
 from slotcar.base.timebase import iso, to_us
 from slotcar.book.timeline import active_at
+from slotcar.measuring.audits.rates import ways_out
+from slotcar.measuring.audits.streams import windows_of
 from slotcar.measuring.counters.metering import add_carried
+from slotcar.network.model import Network
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
-from slotcar.store.audits import AuditedWay
+from slotcar.store.audits import AuditedWay, WayState
 from slotcar.store.counts import OUT, CountedStep
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
+from tests.integration.api.test_audits import SLS, with_figures
 from tests.integration.notify.conftest import dispatching, tell
+from tests.support.audits import HOUR_US, sls_of, stream_of
 from tests.support.patience import wait_for
 from tests.support.receiver import SECRET, Receiver
 
@@ -175,19 +182,18 @@ def test_no_more_links_are_told_than_prometheus_should_keep(serve: Serve, monkey
 
 
 @pytest.fixture
-def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Figures:
+def everything(serve: Serve, ledger: Ledger, network: Network, tmp_path: Path) -> Figures:
     """What a controller tells to which everything happened that it has a figure for."""
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
     watch = WatchStatus({"anl-7507-1": DeviceWatch(WatchState.BROKEN, "tc monitor", T)})
-    api = serve(how={"loop": LoopStatus(leading=True, next_boundary=T), "watch": watch}, link_metrics=True)
+    how = {"loop": LoopStatus(leading=True, next_boundary=T), "watch": watch}
+    api = serve(how=how, other=with_figures(network), link_metrics=True)
     api.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/", "secret": f"file:{secret}"}).raise_for_status()
     created(api)
     figures_of(api)
     an_evening(ledger)
-    way = AuditedWay("anl-esnet-ip-premium", "anl-premium", "lbnl-premium")
-    ledger.audits.add(way, 0, to_us(T), [])
-    assert ledger.audits.stand(way, "broken") == "unknown"
+    measured(ledger, AuditedWay(SLS, "anl-premium", "lbnl-premium"), 30_000, this_hour())
     ledger.webhooks.queue(T)
     figures = figures_of(api)
     # Prometheus makes it of every scrape.
@@ -297,16 +303,50 @@ def test_what_was_used_and_dropped_is_heard_from_sls_and_link_from_the_beginning
     assert not any("sls_used" in name for name in figures_of(serve(how={"loop": status}))), "no token is asked for"
 
 
-def test_an_sls_is_told_by_the_worst_of_its_ways(serve: Serve, ledger: Ledger) -> None:
-    api = serve()
-    name = "anl-esnet-ip-premium"
+def measured(ledger: Ledger, way: AuditedWay, delay_us: int, hour: datetime) -> None:
+    """A whole hour of it."""
+    stream = replace(stream_of([delay_us] * 20_000, hour, 150_000), way=way)
+    windows = windows_of(stream, sls_of())
+    assert ledger.audits.add(way, stream.start_us, to_us(hour) + HOUR_US, windows) is not None
+
+
+def this_hour() -> datetime:
+    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def test_an_sls_is_told_by_the_worst_of_its_ways(serve: Serve, ledger: Ledger, network: Network) -> None:
+    api = serve(other=with_figures(network))
     assert figures_of(api)["slotcar_sls_kept"] == {}
-    for number, (sls, verdict) in enumerate(((name, "kept"), (name, "broken"), ("gone", "kept"))):
-        way = AuditedWay(sls, "anl-premium", f"far-{number}")
-        ledger.audits.add(way, 0, to_us(T) + number, [])
-        ledger.audits.stand(way, verdict)
+    hour = this_hour()
+    measured(ledger, AuditedWay(SLS, "anl-premium", "far"), 10_000, hour)
+    measured(ledger, AuditedWay("gone", "anl-premium", "far"), 10_000, hour)
     figures = figures_of(api)
-    assert figures["slotcar_sls_kept"] == {(("sls", name),): 0}
-    assert figures["slotcar_sls_measured_timestamp_seconds"][("sls", name),] == pytest.approx(T.timestamp())
-    ledger.audits.stand(AuditedWay(name, "anl-premium", "far-1"), "kept")
-    assert figures_of(api)["slotcar_sls_kept"] == {(("sls", name),): 1}
+    assert figures["slotcar_sls_kept"] == {(("sls", SLS),): 1}
+    assert figures["slotcar_sls_measured_timestamp_seconds"] == {(("sls", SLS),): hour.timestamp() + 3600}
+    measured(ledger, AuditedWay(SLS, "anl-premium", "farther"), 30_000, hour)
+    assert figures_of(api)["slotcar_sls_kept"] == {(("sls", SLS),): 0}
+
+
+def test_an_sls_that_nobody_measures_any_longer_is_not_told_as_kept(
+    serve: Serve, ledger: Ledger, network: Network
+) -> None:
+    way = AuditedWay(SLS, "anl-premium", "far")
+    measured(ledger, way, 10_000, this_hour() - timedelta(hours=5))
+    ledger.audits.stand(way, "kept")
+    assert figures_of(serve(other=with_figures(network)))["slotcar_sls_kept"] == {}
+
+
+def test_what_routers_dropped_is_told_where_nobody_probes(serve: Serve, ledger: Ledger, network: Network) -> None:
+    border = ways_out(network.sls[SLS], network)[0]
+    place = (0, OUT, "ip-premium", border.device, border.name, 300, to_us(this_hour()))
+    ledger.counts.keep([CountedStep(*place, 300_000_000, 0, 9, 900, 0, 0, 4, 400)], [])
+    figures = figures_of(serve(other=with_figures(network)))
+    assert figures["slotcar_sls_kept"] == {(("sls", SLS),): 0}
+    assert figures["slotcar_sls_measured_timestamp_seconds"] == {}
+
+
+def test_a_probe_that_is_gone_is_not_waited_for() -> None:
+    day_us, name = 86_400_000_000, "x-y"
+    ways = [WayState(AuditedWay(name, "a", str(at)), at, "kept") for at in (day_us, 3 * day_us, 3 * day_us - 7)]
+    ways.append(WayState(AuditedWay(name, "", ""), 3 * day_us - 9, "broken"))
+    assert measured_until_us(ways) == {name: 3 * day_us - 7}

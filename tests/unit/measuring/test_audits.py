@@ -155,8 +155,8 @@ def test_a_stream_follows_another_whose_last_packet_left_late() -> None:
 
 def test_no_more_time_is_measured_than_there_was() -> None:
     (hour, day) = windows_of(stream_of([1_000] * 600, interval_us=100_000), sls_of())
-    said = replace(stream_of([1_000] * 600), interval_us=60_000_000)
-    assert [one.measured_us for one in windows_of(said, sls_of())] == [59_900_000 + 60_000_000] * 2
+    slow = replace(stream_of([1_000] * 600), interval_us=60_000_000)
+    assert [one.measured_us for one in windows_of(slow, sls_of())] == [59_900_000 + 60_000_000] * 2
     unstamped = replace(stream_of([1_000]), unstamped=6_000)
     assert windows_of(unstamped, sls_of())[0].measured_us == 100_000
     at_its_end = stream_of([1_000], BEGIN + timedelta(seconds=3599), 60_000_000)

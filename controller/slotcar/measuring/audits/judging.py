@@ -72,14 +72,17 @@ class Judgement:
         return AuditVerdict.KEPT if agreed and set(agreed) == {AuditVerdict.KEPT} else AuditVerdict.UNKNOWN
 
 
-def judge(sls: Sls, window: AuditWindow | None, due_us: int, rate: RateCount | None = None) -> Judgement:
+def judge(
+    sls: Sls, window: AuditWindow | None, due_us: int, rate: RateCount | None = None, nothing: str = NOBODY_MEASURED
+) -> Judgement:
     """
     Args:
         window: what was measured; None where nothing was.
         due_us: for how much of the window the SLS promised something.
         rate: None where no device counts it.
+        nothing: why nothing was measured, where nothing was.
     """
-    why = _why_unknown(window, due_us)
+    why = _why_unknown(window, due_us, nothing)
     return Judgement(
         _delay(sls, window, why), _variation(sls, window, why), _loss(sls, window, why), _rate(sls, rate, due_us)
     )
@@ -109,9 +112,9 @@ class _Unknown:
     kept: str = ""
 
 
-def _why_unknown(window: AuditWindow | None, due_us: int) -> _Unknown:
+def _why_unknown(window: AuditWindow | None, due_us: int, nothing: str) -> _Unknown:
     if window is None:
-        return _Unknown(NOBODY_MEASURED)
+        return _Unknown(nothing)
     known = window.arrived_packets + window.lost_packets
     if not known:
         silent = f"nobody answered the probe: {window.unanswered_packets} packets"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from slotcar.base.timebase import Window
 from slotcar.measuring.audits.documents import item_document
 from slotcar.measuring.audits.histogram import MILLION
-from slotcar.measuring.audits.judging import judge
+from slotcar.measuring.audits.judging import NOBODY_MEASURED, judge
 from slotcar.measuring.audits.rates import rate_count
 from slotcar.network.model import Sls
 from slotcar.network.schedules import due_us
-from slotcar.store.audits import AuditedWay, AuditWindow
+from slotcar.store.audits import DAY_S, HOUR_S, KEPT, AuditedWay, AuditWindow
 from slotcar.store.counts import CountedStep
 from slotcar_client.wire import documents
 
@@ -26,7 +27,8 @@ def periods_of(window: Window, step_s: int) -> list[Window]:
 def items_of(
     sls: Sls, windows: Sequence[AuditWindow], counted: Sequence[CountedStep], periods: Sequence[Window], now_us: int
 ) -> Iterator[documents.AuditItem]:
-    """By way and time. A period in which the SLS promised nothing is left out; so is what is still to come.
+    """By way and time. A period in which the SLS promised nothing is left out; so is what is still to come. One that is
+    not over is held to all of what it promises: half of it must have been measured to say that it is kept.
 
     Args:
         windows: of the SLS, as long as the periods.
@@ -39,12 +41,23 @@ def items_of(
             if period.start_us >= now_us:
                 continue
             past = Window.of_us(period.start_us, min(period.end_us, now_us))
-            due = due_us(past, sls.validity, sls.schedule)
-            if due:
+            if due_us(past, sls.validity, sls.schedule):
+                due = due_us(period, sls.validity, sls.schedule)
                 one = measured.get((way, period.start_us))
                 rate = rate_count(counted, period, sls.service.value)
-                yield item_document(way, *_ends(period), one, due, judge(sls, one, due, rate))
+                judged = judge(sls, one, due, rate, _why_nothing(period, now_us))
+                yield item_document(way, *_ends(period), one, due, judged)
 
 
 def _ends(period: Window) -> tuple[int, int]:
     return period.start_us, period.end_us
+
+
+def _why_nothing(period: Window, now_us: int) -> str:
+    """What is no longer kept may have been measured."""
+    step_s = DAY_S if period.duration > timedelta(seconds=HOUR_S) else HOUR_S
+    if now_us - period.start_us <= KEPT[step_s] // timedelta(microseconds=1):
+        return NOBODY_MEASURED
+    if step_s == HOUR_S:
+        return f"it is forgotten: hours are kept for {KEPT[HOUR_S].days} days, and days for {KEPT[DAY_S].days}"
+    return f"it is forgotten: days are kept for {KEPT[DAY_S].days} days"

@@ -16,6 +16,7 @@ from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import Active, active_at
+from slotcar.measuring.audits.verdicts import Verdicts
 from slotcar.measuring.counters.increments import increments
 from slotcar.measuring.counters.reading import CounterReading, counts_from, counts_json
 from slotcar.measuring.counters.rows import counted_steps, places_of
@@ -64,6 +65,7 @@ class Meter:
         try:
             if names:
                 self._take({name: answered[name] for name in names}, asked_at, at)
+                Verdicts(self.ledger, self.network).tell(at)
             self._roll_up(at)
         except LedgerUnavailable as error:
             # What was counted since the last reading that was kept follows from the next one.
