@@ -12,7 +12,7 @@ from slotcar.base.located_yaml import Document
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.policy.asking import owner_of, verdict_on
 from slotcar.policy.caller import Caller, Role
-from slotcar.policy.delegating import Delegation, verdict_by
+from slotcar.policy.delegating import DELEGABLE, Delegation, verdict_by
 from slotcar.policy.reading import rights
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import Verdict
@@ -22,6 +22,9 @@ _KEYS = ("who", "role", "owner", "verb", "of", "delegated_by", "may", "expect")
 #: Policies are told how long a delegation still runs, and no other time.
 _GIVEN_AT = datetime(2000, 1, 1, tzinfo=UTC)
 PERMIT, FORBID = "permit", "forbid"
+#: Rights whose verbs are about an owner's reservations.
+_OF_OWNERS = ("see", "change", "plan")
+_UNDER_THE_LOCK = ("reserve", "use_share", "have", "go_ahead", "use_endpoint", "claim_host", "bind_processes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,44 @@ def cases_of(document: Document) -> tuple[PolicyCase, ...]:
 
 
 def _wrong_with(case: Any) -> str:
-    if not isinstance(case, Mapping) or not set(case) >= _NEEDED or set(case) - set(_KEYS):
-        return f"is no case with {', '.join(sorted(_NEEDED))}"
+    if not isinstance(case, Mapping):
+        return "is no mapping"
+    if unknown := sorted(str(key) for key in set(case) - set(_KEYS)):
+        return f"has {', '.join(unknown)}, which is not known"
+    if missing := [key for key in _KEYS if key in _NEEDED - set(case)]:
+        return f"has no {', '.join(missing)}"
     if not all(isinstance(value, str) for value in case.values()):
         return "has what is no text"
-    if "delegated_by" in case and not {"may", "of"} <= set(case):
-        return "is of a delegation, and needs `may`, its rights, and `of`, whose reservation it is"
+    return _wrong_word(case) or _wrong_verb(case) or _wrong_delegation(case)
+
+
+def _wrong_word(case: Mapping[str, str]) -> str:
     if case["role"] not in set(Role):
-        return f"has no role of {', '.join(Role)}"
-    if case["verb"] not in (known := {*rights(), *rights().values(), "plan"}):
-        near = get_close_matches(case["verb"], sorted(known), n=2)
-        return f"has no verb or right{f'; perhaps {near[0]}' if near else ''}"
-    return "" if case["expect"] in (PERMIT, FORBID) else f"expects neither {PERMIT} nor {FORBID}"
+        return f"has the role {case['role']}; roles are {', '.join(Role)}"
+    wrong = case["expect"] not in (PERMIT, FORBID)
+    return f"expects {case['expect']}, which is neither {PERMIT} nor {FORBID}" if wrong else ""
+
+
+def _wrong_verb(case: Mapping[str, str]) -> str:
+    verb = case["verb"]
+    if verb in _UNDER_THE_LOCK:
+        words = (
+            "is decided with the reservation itself: `slotcar policy diff` and `why` say it of requests of the past"
+        )
+        return f"has the verb {verb}, which {words}"
+    if verb not in (known := {*rights(), *rights().values(), "plan"}):
+        near = get_close_matches(verb, sorted(known), n=2)
+        return f"has the verb {verb}, which is neither a verb nor a right{f'; perhaps {near[0]}' if near else ''}"
+    is_owners = rights().get(verb, verb) in _OF_OWNERS
+    if is_owners and "of" not in case:
+        return f"has no `of`: {verb} is about an owner's reservations"
+    return "" if is_owners or "of" not in case else f"has `of`, but {verb} is about the controller: leave `of` out"
+
+
+def _wrong_delegation(case: Mapping[str, str]) -> str:
+    if not {"delegated_by", "may"} & set(case):
+        return ""
+    if not {"delegated_by", "may", "of"} <= set(case):
+        return "is of a delegation, and needs `delegated_by`, `may`, its rights, and `of`, whose reservation it is"
+    wrong = [one for one in map(str.strip, case["may"].split(",")) if one not in DELEGABLE]
+    return f"may {', '.join(wrong)}, which is no right to hand on; rights are {', '.join(DELEGABLE)}" if wrong else ""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from cedarpy import Schema, policies_to_json_str, validate_policies
 
 from slotcar.base.problems import InvalidInput, Problem
+from slotcar.policy.hints import hint_of, without_echoes
 from slotcar.policy.statements import Source, Statement, statements_of
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -20,6 +22,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 PLACEHOLDERS = ("who", "what", "role", "owner", "of")
 #: What annotations mean something here. A policy may have others, which are for its readers.
 SENTENCES = ("otherwise", "refusal")
+_ANNOTATIONS = ("id", "quota", "share", *SENTENCES)
 _IN_QUOTES = re.compile(r"`([^`]*)`")
 
 
@@ -64,18 +67,22 @@ class PolicyRule:
 
 
 @cache
+def schema_text() -> str:
+    return (SHIPPED / "slotcar.cedarschema").read_text(encoding="utf-8")
+
+
+@cache
 def schema() -> Schema:
     """Of all policies and questions; parsed once."""
-    return Schema.from_str((SHIPPED / "slotcar.cedarschema").read_text(encoding="utf-8"))
+    return Schema.from_str(schema_text())
 
 
 @cache
 def rights() -> Mapping[str, str]:
     """By verb, the right that it needs, as the schema has it."""
-    text = (SHIPPED / "slotcar.cedarschema").read_text(encoding="utf-8")
     return {
         verb.strip(' "'): right
-        for verbs, right in re.findall(r"^action ([^;]*?)\s+in \[(\w+)\]", text, re.MULTILINE)
+        for verbs, right in re.findall(r"^action ([^;]*?)\s+in \[(\w+)\]", schema_text(), re.MULTILINE)
         for verb in " ".join(verbs.split()).split(", ")
     }
 
@@ -119,7 +126,12 @@ def _read(statement: Statement) -> tuple[PolicyRule | None, Sequence[Problem]]:
         [] if name else [Problem(statement.file, statement.line, "", "a policy needs a name", "", 'say @id("NAME")')]
     )
     checked = validate_policies(statement.text, schema())
-    errors += [_problem(statement, one.error, name) for one in checked.errors]
+    errors += [_problem(statement, words, name) for words in without_echoes([one.error for one in checked.errors])]
+    errors += [
+        Problem(statement.file, statement.line_of(key), name, f"@{key} is not known", "", f"perhaps @{near[0]}")
+        for key in annotations
+        if key not in _ANNOTATIONS and (near := get_close_matches(key, _ANNOTATIONS, n=1, cutoff=0.75))
+    ]
     errors += [
         Problem(statement.file, statement.line_of(key), name, f"@{key} names {{{word}}}", "", f"known are {_KNOWN}")
         for key in SENTENCES
@@ -137,15 +149,30 @@ def _problem(statement: Statement, words: str, name: str) -> Problem:
     words = re.sub(r"^for policy `policy\d+`, ", "", words)
     named = [statement.line_of(word) for word in _IN_QUOTES.findall(words) if word]
     line = next((at for at in named if at != statement.line), statement.line)
-    return Problem(statement.file, line, name, " ".join(words.split()))
+    words = " ".join(words.split())
+    return Problem(statement.file, line, name, words, "", hint_of(words, statement, schema_text()))
+
+
+def entities_in(form: Any) -> set[tuple[str, str]]:
+    """What a policy names, as type and name."""
+    if isinstance(form, Mapping):
+        if set(form) == {"type", "id"} and all(isinstance(one, str) for one in form.values()):
+            return {(form["type"], form["id"])}
+        return {named for one in form.values() for named in entities_in(one)}
+    return {named for one in form for named in entities_in(one)} if isinstance(form, list) else set()
 
 
 def _repeated(rules: Sequence[PolicyRule]) -> Iterable[Problem]:
+    """At the site's own policy, where the other one ships: a site's sources come first."""
     first: dict[str, Statement] = {}
     for rule in rules:
-        before = first.setdefault(rule.name, rule.statement)
-        if before is not rule.statement and rule.name:
-            where = f"{before.file}:{before.line}"
-            yield Problem(
-                rule.statement.file, rule.statement.line, rule.name, f"the name is that of another at {where}"
-            )
+        here = rule.statement
+        before = first.setdefault(rule.name, here)
+        if before is here or not rule.name:
+            continue
+        ships = "/" not in here.file
+        at, other = (before, here) if ships and "/" in before.file else (here, before)
+        hint = f"choose another, or name the file {here.file} to take the place of the one that ships" if ships else ""
+        yield Problem(
+            at.file, at.line, rule.name, f"the name is that of another at {other.file}:{other.line}", "", hint
+        )

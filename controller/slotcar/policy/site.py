@@ -21,6 +21,7 @@ from slotcar.policy.issuers import Issuer
 from slotcar.policy.issuers_file import read_issuers
 from slotcar.policy.policies import Policies, policies_of, shipped_policies
 from slotcar.policy.statements import Source
+from slotcar.policy.unheard import files_not_read, without_members
 
 FOLDER = "policies"
 FILE = "site.yml"
@@ -93,6 +94,8 @@ def site_of(inventory: Path | None) -> Site:
     Raises:
         InvalidInput: with every error of every file, by line.
     """
+    if inventory is not None and not inventory.exists():
+        raise InvalidInput([Problem(str(inventory), 0, "", "cannot be read: no such file or directory")])
     folder = None if inventory is None else (inventory if inventory.is_dir() else inventory.parent) / FOLDER
     if folder is None or not folder.is_dir():
         return Site()
@@ -127,6 +130,12 @@ def site_in(folder: Path) -> Site:
         policies = policies_of(tuple(Source(str(path), read_text(path)) for path in sorted(folder.glob("*.cedar"))))
     except InvalidInput as error:
         problems += error.problems
+    problems += files_not_read(folder)
+    if not problems:
+        claims = [one.claims for one in issuers]
+        groups = {*members.get("groups", ()), *(name for one in claims for name in one.groups)}
+        communities = {*members.get("communities", ()), *(name for one in claims for name in one.communities)}
+        problems += without_members(policies.rules, groups, communities)
     if problems:
         raise InvalidInput(problems)
     return Site(policies, **members, issuers=issuers, certificates=certificates)
@@ -195,7 +204,8 @@ class _Members:
                 "has `owners`, a list, and perhaps `keys`, a file's name, `server`, an address, `managers`, a list, and"
                 " `at_most`, a rate"
             )
-            self.problems.append(_wrong(self.document, key, words))
+            unknown = sorted(set(map(str, value)) - known) if isinstance(value, dict) else []
+            self.problems.append(_wrong(self.document, key, words, ", ".join(unknown)))
             return Community(frozenset())
         keys = self._keys(f"{key}.keys", value.get("keys"))
         server = self._server(f"{key}.server", value.get("server"), keys)

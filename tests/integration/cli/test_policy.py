@@ -41,7 +41,7 @@ def test_cases_are_answered_with_the_policy_or_the_reason(inventory: Path) -> No
 
 
 def test_a_case_that_is_otherwise_ends_with_an_error(inventory: Path) -> None:
-    (inventory / "policies" / "site.yml").unlink()
+    (inventory / "policies" / "site.yml").write_text("groups: {duty: [bob]}\n")
     done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
     assert done.exit_code == 1
     assert "NO" in done.stdout
@@ -51,10 +51,19 @@ def test_a_case_that_is_otherwise_ends_with_an_error(inventory: Path) -> None:
     ("text", "words"),
     [
         ("{}", "is no list of cases"),
-        ("- {who: a, role: x, verb: hold, expect: permit}", "has no role of"),
-        ("- {who: a, role: operator, verb: hold, expect: maybe}", "expects neither permit nor forbid"),
+        ("- {who: a, role: x, verb: hold, expect: permit}", "has the role x; roles are requester, operator, auditor"),
+        ("- {who: a, role: operator, verb: hold, expect: maybe}", "expects maybe, which is neither permit nor forbid"),
         ("- {who: 5, role: operator, verb: hold, expect: permit}", "has what is no text"),
-        ("- {who: a, verb: hold, expect: permit}", "is no case with"),
+        ("- {who: a, verb: hold, expect: permit}", "has no role"),
+        ("- {who: a, role: operator, verb: hold, expect: permit, on: b}", "has on, which is not known"),
+        ("- {who: a, role: operator, verb: hold, of: b, expect: permit}", "leave `of` out"),
+        ("- {who: a, role: requester, verb: cancel, expect: forbid}", "has no `of`: cancel is about an owner's"),
+        ("- {who: a, role: requester, verb: reserve, of: a, expect: permit}", "`slotcar policy diff` and `why`"),
+        ("- {who: a, role: requester, verb: cancel, of: b, may: cancel, expect: permit}", "needs `delegated_by`"),
+        (
+            "- {who: a, role: requester, verb: cancel, of: b, delegated_by: b, may: cancle, expect: permit}",
+            "may cancle, which is no right to hand on",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_of_cases_is_named(inventory: Path, text: str, words: str) -> None:
@@ -92,4 +101,4 @@ def test_a_verb_that_is_none_is_no_refusal_as_expected(inventory: Path) -> None:
     (inventory / "cases.yml").write_text("- {who: ann, role: requester, verb: aprove, expect: forbid}\n")
     done = CliRunner().invoke(app, ["policy", "test", str(inventory / "cases.yml"), "--inventory", str(inventory)])
     assert done.exit_code != 0
-    assert "has no verb or right; perhaps approve" in str(done.exception or "") + done.output
+    assert "neither a verb nor a right; perhaps approve" in str(done.exception or "") + done.output

@@ -98,6 +98,9 @@ def test_a_question_that_the_schema_does_not_know_is_a_refusal() -> None:
         assert verdict.errors
 
 
+ABOUT_RATE = '@id("a")\nforbid (principal, action == Action::"reserve", resource)\nwhen {{ {} }};'
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -109,6 +112,17 @@ def test_a_question_that_the_schema_does_not_know_is_a_refusal() -> None:
         ('@id("a")\n@refusal("{whom} may not")\nforbid (principal, action, resource);', 2, "names {whom}"),
         ('@id("a") permit (principal, action, resource);\n@id("a") permit (principal, action, resource);', 2, "of another"),
         ('@id("a") permit (principal, action, resource);\nand more', 2, "more"),
+        ('@id("a")\nforbid (principal, action, resource)\n@id("b")\npermit (principal, action, resource);', 1,
+         "a `;` is missing at the end of the policy of line 2"),
+        (ABOUT_RATE.format("context.rate > 5"), 3, "perhaps rate_bps"),
+        (ABOUT_RATE.format("context.duraton_s > 5"), 3, "perhaps duration_s"),
+        (ABOUT_RATE.format("context.attested.rate_bps > 5"), 3, "put `context has attested &&` before it"),
+        (ABOUT_RATE.format("principal.domain == resource.asked_by"), 3, "put `principal has domain &&` before it"),
+        (ABOUT_RATE.format('context.rate_bps > "5 Mbit/s"'), 1, "numbers of bit/s"),
+        ('@id("a")\nforbid (principal, action == Action::"reserv", resource);', 2, "perhaps reserve"),
+        ('@id("a")\nforbid (principal in Groups::"duty", action, resource);', 2, "perhaps Group"),
+        ('@id("a")\n@refusl("no")\nforbid (principal, action, resource);', 2, "@refusl is not known; perhaps @refusal"),
+        ('@id("quota-of-windows")\nforbid (principal, action, resource);', 1, "name the file quotas.cedar"),
     ],
 )  # fmt: skip
 def test_an_error_names_file_and_line(text: str, line: int, words: str) -> None:

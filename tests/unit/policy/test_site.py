@@ -167,3 +167,47 @@ def test_the_largest_rate_is_what_the_policies_allow(wanted_bps: int, limit_bps:
         assert largest_bps(site.policies, who, wanted, site, T0) == most
     else:
         assert wanted_bps <= most
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ('principal in Group::"dutty"', 'nobody is in Group::"dutty"; site.yml and issuers.yml have duty'),
+        ('principal in Role::"requster"', 'nobody is in Role::"requster"; known are auditor, operator, requester'),
+        (
+            'resource.owner in Community::"hpe"',
+            'nobody is in Community::"hpe"; site.yml and issuers.yml have hep, lhc',
+        ),
+    ],
+)
+def test_a_forbid_that_would_hold_for_nobody_is_an_error(tmp_path: Path, condition: str, words: str) -> None:
+    members = "groups: {duty: [ann]}\ncommunities: {hep: {owners: [cms]}}\n"
+    inventory = folder_of(
+        tmp_path,
+        members,
+        own=f'@id("a") forbid (principal, action in Action::"see", resource)\nwhen {{ {condition} }};',
+    )
+    (inventory / "policies" / "issuers.yml").write_text(
+        "issuers: [{name: home, issuer: 'https://a.example', audience: b, role: requester, communities: {lhc: [/lhc]}}]\n"
+    )
+    with pytest.raises(InvalidInput) as error:
+        site_of(inventory)
+    assert [(one.line, str(one).partition(": a: ")[2]) for one in error.value.problems] == [(2, words)]
+
+
+def test_a_file_that_is_nearly_called_as_one_that_is_read_is_an_error(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path) / "policies"
+    for name in ("cases.yml", "hep.jwks", "README.md", "home-ca.pem"):
+        (folder / name).touch()
+    assert site_of(tmp_path) == Site()
+    for name in ("own.ceder", "site.yaml", "issuer.yml"):
+        (folder / name).touch()
+    with pytest.raises(InvalidInput) as error:
+        site_of(tmp_path)
+    meant = [str(one).rpartition("perhaps ")[2] for one in error.value.problems]
+    assert meant == ["issuers.yml is meant", "own.cedar is meant", "site.yml is meant"]
+
+
+def test_an_inventory_that_is_nowhere_has_no_policies_to_ask(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no such file"):
+        site_of(tmp_path / "garent")

@@ -1,0 +1,41 @@
+"""What a folder of policies says to nobody: a `forbid` in a file that is not read, or of a group without members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from slotcar.base.problems import Problem
+from slotcar.policy.caller import Role
+from slotcar.policy.reading import PolicyRule, entities_in
+
+_CEDAR = ".cedar"
+_FILES = ("site.yml", "issuers.yml", "certificates.yml")
+
+
+def files_not_read(folder: Path) -> Iterator[Problem]:
+    """Files whose names are nearly those that are read. Keys, cases and other files may stand beside them."""
+    for path in sorted(folder.iterdir()):
+        if path.name in _FILES or path.suffix == _CEDAR:
+            continue
+        near = get_close_matches(path.name, _FILES, n=1, cutoff=0.8)
+        if not near and get_close_matches(path.suffix, [_CEDAR], cutoff=0.7):
+            near = [f"{path.stem}{_CEDAR}"]
+        if near:
+            yield Problem(str(path), 0, "", "is a name that is not read here", "", f"perhaps {near[0]} is meant")
+
+
+def without_members(
+    rules: Iterable[PolicyRule], groups: Collection[str], communities: Collection[str]
+) -> Iterator[Problem]:
+    """Roles, groups and communities in policies that neither the site nor an issuer puts anybody in."""
+    known = {"Role": {role.value for role in Role}, "Group": set(groups), "Community": set(communities)}
+    for rule in rules:
+        for kind, name in sorted(entities_in(rule.form)):
+            if name in known.get(kind, {name}):
+                continue
+            listed = ", ".join(sorted(known[kind])) or "none"
+            hint = f"known are {listed}" if kind == "Role" else f"site.yml and issuers.yml have {listed}"
+            line = rule.statement.line_of(f'{kind}::"{name}"')
+            yield Problem(rule.statement.file, line, rule.name, f'nobody is in {kind}::"{name}"', "", hint)
