@@ -120,7 +120,7 @@ def test_a_provider_that_is_down_ends_no_session_and_begins_none(
     tab.page.goto("/account")
     assert "ann@home" in tab.page.inner_text("main")
     tab.page.click("button:has-text('Sign out')")
-    tab.page.wait_for_url("**/sign-in")
+    tab.page.wait_for_selector("text=You are signed out here")
     tab.page.goto("/reservations")
     tab.page.wait_for_url("**/sign-in?next=**")
 
