@@ -11,7 +11,7 @@ PREFIX = "urn:slotcar:problem:"
 #: Kinds of problems by which admission or a rule of the operator's refuses, whatever their status.
 REFUSALS = frozenset(
     ("refused", "plan-refused", "quota-exceeded", "flow-taken", "hold-too-long", "beyond-horizon", "endpoint-not-allowed",
-     "host-not-given", "bind-not-allowed", "not-permitted", "unrenderable")
+     "host-not-given", "bind-not-allowed", "not-permitted", "share-exceeded", "unrenderable")
 )  # fmt: skip
 
 

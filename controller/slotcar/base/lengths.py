@@ -70,7 +70,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
              "cores", "percent", "read", "write", "tolerance", "alpha", "throughput", "loss"),
             QUANTITY,
         ),
-        **dict.fromkeys(("rate", "share"), QUANTITIES),
+        **dict.fromkeys(("rate", "share", "hours"), QUANTITIES),
         **dict.fromkeys(("start", "end", "by", "from", "to", "until", "at", "made_at", "instant"), TIME),
         **dict.fromkeys(
             ("protocol", "profile", "service", "direction",

@@ -38,7 +38,9 @@ def share_give(
     until: Annotated[str | None, typer.Option("--until", help="of slots before it: a time with its zone")] = None,
     hour: Annotated[
         list[str] | None,
-        typer.Option("--hours", help="of the day in the site's zone, such as `18-23` or `0,1`; may be repeated"),
+        typer.Option(
+            "--hours", help="of the day in the site's zone, such as `18-23`, `22-5` or `0,1`; may be repeated"
+        ),
     ] = None,
     service: Annotated[list[str] | None, typer.Option("--service", help="only this service; may be repeated")] = None,
     inventory: Inventory = None,
@@ -51,11 +53,13 @@ def share_give(
     """
     from slotcar.base.timebase import iso
     from slotcar.base.units import parse_any_bps
+    from slotcar.policy.sharing import hours_of
     from slotcar_client.wire import verbs
 
     rate = "0 bit/s" if rate.strip() == "0" else rate
     parsed("--rate", parse_any_bps, rate)
-    end, hours = time_of("--until", until, now()), [one for text in hour or () for one in _hours(text)]
+    end = time_of("--until", until, now())
+    hours = [one for text in hour or () for one in parsed("--hours", hours_of, text)]
     with sender(inventory) as controller:
         given = controller.send(
             verbs.ShareGive(
@@ -69,17 +73,6 @@ def share_give(
             )
         )
     emit(given, form, lambda: stdout().print(_words(given), markup=False))
-
-
-def _hours(text: str) -> list[int]:
-    hours: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        ends = (first, last or first)
-        if not all(one.isdecimal() and len(one) < 3 for one in ends) or (dash and not last):
-            raise typer.BadParameter(f"no hours: {text}; say such as 18-23 or 0,1", param_hint="--hours")
-        hours += range(int(ends[0]), int(ends[1]) + 1)
-    return hours
 
 
 @share.command(name="withdraw")
@@ -103,18 +96,18 @@ def share_list(inventory: Inventory = None, form: OutputFormat = Format.TABLE) -
     with sender(inventory) as controller:
         data = controller.send(verbs.ShareList())
     rows = [
-        (one["name"], "", ", ".join(one["owners"]), format_rate(most), format_rate(one["in_use_bps"] or 0), "")
+        (one["name"], "", ", ".join(one["owners"]), format_rate(most), format_rate(one["in_use_bps"] or 0), "", "")
         for one in data["communities"]
         if (most := one["at_most_bps"]) is not None
     ]
     rows += [
         (
             one["community"], one["name"], ", ".join(one["members"]), format_rate(one["rate_bps"]),
-            format_rate(one["in_use_bps"]), one["until"] or "",
+            format_rate(one["in_use_bps"]), one["until"] or "", _hours_text(one),
         )
         for one in data["items"]
     ]  # fmt: skip
-    heads = ("community", "share", "members", "at most", "in use now", "until")
+    heads = ("community", "share", "members", "at most", "in use now", "until", "hours")
     emit(data, form, lambda: print_table(heads, rows, "No shares."))
 
 
@@ -122,6 +115,12 @@ def _words(one: Document) -> str:
     from slotcar.base.units import format_rate
 
     until = f" until {one['until']}" if one["until"] else ""
-    hours = f", at the hours {', '.join(map(str, one['hours']))}" if len(one["hours"]) < 24 else ""
+    hours = f", at the hours {text}" if (text := _hours_text(one)) else ""
     whose = f"{one['community']}/{one['name']} ({', '.join(one['members'])})"
     return f"{whose}: at most {format_rate(one['rate_bps'])}{until}{hours}, {', '.join(one['services'])}"
+
+
+def _hours_text(one: Document) -> str:
+    from slotcar.policy.sharing import hours_text
+
+    return hours_text(one["hours"])

@@ -68,7 +68,8 @@ def difference_document(one: PolicyDifference) -> documents.PolicyDifference:
 
 def policy_document(rule: PolicyRule) -> documents.DecidingPolicy:
     """What `@otherwise` says is told of a permit that does not apply alone."""
-    annotations = {key: text for key, text in rule.annotations.items() if text and key not in ("id", "otherwise")}
+    unsaid = ("id", "otherwise", "quota", "share")
+    annotations = {key: text for key, text in rule.annotations.items() if text and key not in unsaid}
     return {
         "name": rule.name,
         "effect": "permit" if rule.permits else "forbid",

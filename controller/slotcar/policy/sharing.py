@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from slotcar.base.units import UnitError
 from slotcar.base.vocabulary import Service
 from slotcar.policy.asking import CONTROLLER, owner_of, principal_of
 from slotcar.policy.caller import Caller
@@ -44,6 +45,42 @@ class CommunityShare:
 
     def is_running(self, now: datetime) -> bool:
         return self.until is None or now < self.until
+
+
+def hours_text(hours: Collection[int]) -> str:
+    """Hours in a row as `18-23`; empty where it is all of them.
+
+    >>> hours_text((0, 1, 5, 22, 23))
+    '0-1, 5, 22-23'
+    """
+    if len(hours) == len(ALL_HOURS):
+        return ""
+    rows: list[list[int]] = []
+    for hour in sorted(hours):
+        if rows and rows[-1][-1] == hour - 1:
+            rows[-1].append(hour)
+        else:
+            rows.append([hour])
+    return ", ".join(f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows)
+
+
+def hours_of(text: str) -> tuple[int, ...]:
+    """
+    Raises:
+        UnitError: it says no hours.
+
+    >>> hours_of("22-1, 5")
+    (22, 23, 0, 1, 5)
+    """
+    hours: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (one.strip() for one in part.partition("-"))
+        ends = (first, last if dash else first)
+        if not all(one.isdecimal() and int(one[:3]) < len(ALL_HOURS) for one in ends):
+            raise UnitError("has what is no hour of a day from 0 to 23", text, "say such as `18-23`, `22-5` or `0,1`")
+        begin, end = map(int, ends)
+        hours += range(begin, end + 1) if begin <= end else (*range(begin, len(ALL_HOURS)), *range(end + 1))
+    return tuple(hours)
 
 
 def given_to(community: str, site: Site) -> CommunityShare | None:

@@ -89,7 +89,7 @@ def sentence(entry: Entry, clock: Clock) -> str:
         until = clock.words(entry.hold_until) if entry.hold_until else "it is given back"
         return f"Held until {until}: commit it by then, or it is given back."
     if entry.state is State.AWAITING_APPROVAL:
-        return "It waits for an operator's approval; its room is kept meanwhile."
+        return "It waits for approval; its room is kept meanwhile."
     if entry.state is not State.COMMITTED:
         left = f" {_on_devices(entry, clock)}" if entry.slot and entry.slot.state is not SlotState.ENDED else ""
         return f"It was {_LEDGER[entry.state].word} {clock.words(entry.changed_at)}, and takes no room.{left}"

@@ -31,6 +31,8 @@ def test_an_owner_hands_rights_on_and_withdraws_them(open_site: Open) -> None:
     assert "disabled" in button(seen_by_bob, "Cancel")
     assert "Hand rights on it" not in seen_by_bob
     assert "Withdraw" not in seen_by_bob
+    assert "history-title" not in seen_by_bob
+    assert "history-title" in owner.get(page).text
     assert bob.post(f"{page}/commit", data={"version": "2"}).status_code == 303
     assert owner.post(f"{page}/withdraw", data={"to": "bob"}).status_code == 303
     assert bob.get(page).status_code == 404

@@ -31,6 +31,10 @@ def test_a_manager_shares_out_and_a_member_sees_it(open_site: Open, tmp_path: Pa
     assert member.post("/shares/lhc/give", data=form).status_code == 403
     assert ann.post("/shares/lhc/give", data={**form, "rate": "40 Mbit/s"}).status_code == 422
     assert ann.post("/shares/lhc/give", data=form).status_code == 303
+    night = {**form, "hours": "22-5", "services": ["ip-premium"]}
+    assert ann.post("/shares/lhc/give", data={**form, "hours": "22-25"}).status_code == 422
+    assert ann.post("/shares/lhc/give", data={**night, "name": "cms"}).status_code == 303
+    assert "hours 0-5, 22-23; ip-premium" in ann.get("/shares").text
     page = member.get("/shares").text
     assert "together at most 30 Mbit/s" in page
     assert "20 Mbit/s" in page

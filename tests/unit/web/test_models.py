@@ -68,7 +68,7 @@ def slot(state: SlotState, why: str = "") -> SlotNow:
         (entry(slot=slot(SlotState.ENDED)), 30, "ended", "Its last slot ended"),
         (entry(State.CANCELLED, slot=slot(SlotState.UNKNOWN)), 30, "unknown", "takes no room. What its devices have is"),
         (entry(State.HELD, hold_until=at(7)), 0, "held", "Held until Mon 2027-03-01 12:07"),
-        (entry(State.AWAITING_APPROVAL), 0, "awaits approval", "waits for an operator's approval"),
+        (entry(State.AWAITING_APPROVAL), 0, "awaits approval", "waits for approval"),
         (entry(State.CANCELLED), 30, "cancelled", "It was cancelled Mon 2027-03-01 12:05"),
         (entry(State.TIMED_OUT), 30, "timed out", "It was timed out"),
     ],

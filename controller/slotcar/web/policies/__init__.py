@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slotcar.book.rules import roles
 from slotcar.planning.policy_documents import policy_document
+from slotcar.policy.reading import SENTENCES, PolicyRule
 from slotcar.policy.wording import words_of
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Shown, Visit
@@ -12,8 +13,22 @@ from slotcar.web.visit import Answer, Shown, Visit
 def show(visit: Visit) -> Answer:
     roles.require_overview(visit.caller, "see policies")
     site = visit.broker.ledger.terms.policy.reserving.site
-    rows = [(policy_document(rule), words_of(rule), rule.statement.text) for rule in site.policies.rules]
+    rows = [
+        (policy_document(rule), words_of(rule), _words_for_refused(rule), rule.statement.text)
+        for rule in site.policies.rules
+    ]
     return Shown("policies/page.html", {"rows": rows, "site": site, "sequence": visit.broker.ledger.last_event()})
+
+
+def _words_for_refused(rule: PolicyRule) -> str:
+    """What whoever it forbids something is told, or whoever it nearly permitted it."""
+    if "quota" in rule.annotations:
+        return "what the quota is, and what there would be"
+    if "share" in rule.annotations:
+        return "what the share is, and what is in use of it"
+    return next(
+        (rule.annotations[key] for key in SENTENCES if rule.annotations.get(key)), "its name, and its condition"
+    )
 
 
 PAGES = (WebPage("/policies", show),)
