@@ -11,7 +11,7 @@ import typer
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Inventory, OutputFormat, Since, Which, time_of
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.session import broker, caller, now, require_local_ledger, sender, settings
+from slotcar.cli.session import AnyDesk, broker, caller, now, require_local_ledger, sender, settings
 from slotcar.cli.strict import App
 
 Document = Mapping[str, Any]
@@ -72,15 +72,34 @@ def policy_test(
 def policy_why(which: Which, form: OutputFormat = Format.TABLE) -> None:
     """Say which policies permit or forbid a reservation, as it was when it was asked for and as it is now.
 
-    RESERVATION is OWNER/NAME, or a handle: also that of a request that was refused (`slotcar events --kind
-    policy.refused`).
+    RESERVATION is OWNER/NAME, or a handle: also of a request that was refused (`slotcar events --kind policy.refused`),
+    where there is no reservation of that name.
     """
     from slotcar_client.wire import verbs
 
     with sender() as controller:
-        handle = controller.handle_of(which) if "/" in which else which
-        data = controller.send(verbs.PolicyWhy(handle))
+        data = controller.send(verbs.PolicyWhy(_asked_for(which, controller) if "/" in which else which))
     emit(data, form, lambda: _print_why(data))
+
+
+def _asked_for(which: str, controller: AnyDesk) -> str:
+    """The handle of the reservation of that OWNER/NAME, or of the last request for it that policies refused.
+
+    Raises:
+        NotFound: there is neither.
+    """
+    from slotcar_client.wire import verbs
+    from slotcar_client.wire.errors import NotFound
+
+    try:
+        return controller.handle_of(which)
+    except NotFound:
+        # A filter of names is of reservations, which a refused request is none of.
+        refused = controller.send(verbs.Events(kind=("policy.refused",), newest=True, limit=1000))["items"]
+        handles = {f"{one['details']['owner']}/{one['details']['name']}": one["handle"] for one in reversed(refused)}
+        if (handle := handles.get(which)) is None:
+            raise
+        return str(handle)
 
 
 def _print_why(data: Document) -> None:

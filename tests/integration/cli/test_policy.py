@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from slotcar.cli.app import app
 from slotcar.cli.exit_codes import ExitCode
 from tests.integration.cli.conftest import Cli
 from tests.integration.cli.test_backup import Write
+from tests.support.revision import LAB
 
 CASES = """
 - {who: ann, role: requester, owner: noc, verb: approve, expect: permit}
@@ -95,6 +97,26 @@ def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: 
     assert "is no folder of policies" in cli("policy", "diff", tmp_path / "none").err
     (other / "slow.cedar").write_text("permit;")
     assert "slow.cedar:1" in cli("policy", "diff", other).err
+
+
+def test_a_request_that_was_refused_is_found_by_its_name(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = tmp_path / "lab"
+    shutil.copytree(LAB, lab)
+    (lab / "policies").mkdir()
+    slow = (
+        '@id("slow") forbid (principal, action == Action::"reserve", resource) when { context.rate_bps > 10000000 };'
+    )
+    (lab / "policies" / "slow.cedar").write_text(slow)
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(lab))
+    ends = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--rate", "20 Mbit/s")
+    asked = cli("create", "--name", "cms", "--owner", "hep", *ends, "--start", "now + 1 h", "--duration", "2 h")
+    assert asked.code == ExitCode.REFUSED, asked
+    why = cli("policy", "why", "hep/cms")
+    assert why.code == 0, why
+    assert "@cli asked for it, which was refused, by slow" in why.out
+    assert "no reservation is named hep/atlas" in cli("policy", "why", "hep/atlas").err
 
 
 def test_a_verb_that_is_none_is_no_refusal_as_expected(inventory: Path) -> None:
