@@ -11,7 +11,6 @@ from slotcar.book.model import Entry, State
 from slotcar.book.rules.roles import owner_for
 from slotcar.broker import Options
 from slotcar.desk.desk import Desk, answers
-from slotcar.desk.enquiring import enquired
 from slotcar.desk.reading import instant_of, label_of, parsed, parsed_text
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
@@ -147,6 +146,8 @@ def addable(verb: verbs.Addable, desk: Desk, caller: Caller, now: datetime) -> d
 
 @answers(verbs.Enquire)
 def enquire(verb: verbs.Enquire, desk: Desk, caller: Caller, now: datetime) -> documents.Enquiry:
+    from slotcar.desk.enquiring import enquired  # with it come the tickets of domains, and what checks signatures
+
     body = verb.reservation
     defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
     defaults |= {} if "volume" in body else {"rate": "1 bit/s"}

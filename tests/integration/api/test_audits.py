@@ -184,7 +184,9 @@ def test_packets_that_devices_drop_are_told_each_time_where_nobody_probes(auditi
 def test_an_hour_that_is_broken_by_its_last_minute_is_told(auditing: Auditing, ledger: Ledger) -> None:
     start = HOUR + timedelta(minutes=59, seconds=30)
     auditing.record_stream(stream([30_000] * 300 + [10_000] * 300, start), OPERATOR, start + timedelta(minutes=2))
-    assert [(one.kind, one.details["start"]) for one in ledger.events()] == [("sls.broken", "2027-03-01T12:00:00+00:00")]
+    assert [(one.kind, one.details["start"]) for one in ledger.events()] == [
+        ("sls.broken", "2027-03-01T12:00:00+00:00")
+    ]
 
 
 def test_hours_that_are_forgotten_are_not_said_to_be_unmeasured(auditing: Auditing) -> None:

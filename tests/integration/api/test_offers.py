@@ -29,6 +29,7 @@ def test_without_a_token_an_open_api_says_that_it_is_an_operators(api: httpx.Cli
         "expires_at": None,
         "proof": "none: the controller is open to its machine",
         "delegations": [],
+        "scopes": [],
     }
 
 
