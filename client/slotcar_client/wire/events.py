@@ -774,8 +774,10 @@ class OfSls(Kind):
 
 @event("sls.broken", Of.CONTROLLER)
 class SlsBroken(OfSls):
-    """An SLS that was kept, or of which nothing was known, is broken: by these figures, so far in its hour. Without `source`
-    and `destination` it is by what routers dropped, where nobody probes."""
+    """An SLS that was kept, or of which nothing was known, is broken: by these figures, so far in its hour.
+
+    Without `source` and `destination` it is by what routers dropped, where nobody probes.
+    """
 
     broken: Names
 
