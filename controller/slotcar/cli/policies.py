@@ -90,12 +90,13 @@ def _asked_for(which: str, controller: AnyDesk) -> str:
     """
     from slotcar_client.wire import verbs
     from slotcar_client.wire.errors import NotFound
+    from slotcar_client.wire.events import PolicyRefused
 
     try:
         return controller.handle_of(which)
     except NotFound:
         # A filter of names is of reservations, which a refused request is none of.
-        refused = controller.send(verbs.Events(kind=("policy.refused",), newest=True, limit=1000))["items"]
+        refused = controller.send(verbs.Events(kind=(PolicyRefused.kind,), newest=True, limit=1000))["items"]
         handles = {f"{one['details']['owner']}/{one['details']['name']}": one["handle"] for one in reversed(refused)}
         if (handle := handles.get(which)) is None:
             raise

@@ -111,8 +111,8 @@ def test_a_request_that_was_refused_is_found_by_its_name(
     (lab / "policies" / "slow.cedar").write_text(slow)
     monkeypatch.setenv("SLOTCAR_INVENTORY", str(lab))
     ends = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--rate", "20 Mbit/s")
-    asked = cli("create", "--name", "cms", "--owner", "hep", *ends, "--start", "now + 1 h", "--duration", "2 h")
-    assert asked.code == ExitCode.REFUSED, asked
+    answer = cli("create", "--name", "cms", "--owner", "hep", *ends, "--start", "now + 1 h", "--duration", "2 h")
+    assert answer.code == ExitCode.REFUSED, answer
     why = cli("policy", "why", "hep/cms")
     assert why.code == 0, why
     assert "@cli asked for it, which was refused, by slow" in why.out
