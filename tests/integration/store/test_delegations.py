@@ -69,7 +69,9 @@ def test_the_examples_cases_are_as_the_policies_say(inventory: Path, site: Site)
     assert [one for one in outcomes if not one.is_as_expected] == []
     assert outcomes[4].reason == "rate-agent is an agent: let a person of cms cancel it"
     with pytest.raises(InvalidInput, match="is of a delegation, and needs `may`"):
-        cases_of(load("- {who: a, role: requester, verb: bind, delegated_by: b, expect: permit}", "cases.yml"))
+        cases_of(
+            load("- {who: a, role: requester, verb: bind, of: hep, delegated_by: b, expect: permit}", "cases.yml")
+        )
 
 
 def test_an_agent_changes_the_rate_for_the_application(
