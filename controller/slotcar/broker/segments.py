@@ -57,7 +57,7 @@ class LedgerSegments:
         if slot is None:
             return ""
         count = sum(one.state is SlotState.IN_PLACE for one in slot.devices)
-        return f"{slot.state.words}, on {count} of {len(slot.devices)} devices since {iso(slot.window.start)}"
+        return f"the slot of {iso(slot.window.start)}: {slot.state.words}, on {count} of {len(slot.devices)} devices"
 
     def free(self, request: PeerRequest, now: datetime) -> dict[str, Steps]:
         """What is free over the request's windows: `together`, and by direction."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotcar.cli.options import OutputFormat, Since, Until
+from slotcar.cli.options import OutputFormat, Since, Until, window_of
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.session import now, sender
 from slotcar.cli.tables import Column
@@ -49,25 +49,11 @@ def audit(
         raise typer.BadParameter(
             "it is of a whole month, by days; leave --from, --until and --step out", param_hint="--report"
         )
-    window = _month(report) if report else _window(since, until)
+    window = _month(report) if report else window_of(since, until, now())
     by: Any = "day" if report else step
     with sender() as controller:
         data = controller.send(verbs.Audits(sls, service, iso(window.start), iso(window.end), by))
     emit(data, form, lambda: _print_report(data, report) if report else _print(data))
-
-
-def _window(since: str | None, until: str | None) -> Window:
-    from datetime import timedelta
-
-    from slotcar.base.timebase import Window
-    from slotcar.cli.options import time_of
-
-    moment = now()
-    end = time_of("--until", until, moment) or moment
-    start = time_of("--from", since, moment) or end - timedelta(days=1)
-    if start >= end:
-        raise typer.BadParameter("it is not before --until", param_hint="--from")
-    return Window(start, end)
 
 
 def _month(text: str) -> Window:
@@ -78,7 +64,10 @@ def _month(text: str) -> Window:
     match = _MONTH.fullmatch(text)
     if match is None or int(match[1]) < 1:
         raise typer.BadParameter(f"{text!r} is no month; say one such as 2027-03", param_hint="--report")
-    return month_at(datetime(int(match[1]), int(match[2]), 1, tzinfo=UTC))
+    month = month_at(datetime(int(match[1]), int(match[2]), 1, tzinfo=UTC))
+    if month.start > now():
+        raise typer.BadParameter(f"{text} has not begun: nothing can be known of it yet", param_hint="--report")
+    return month
 
 
 def _print_report(data: Document, month: str) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from slotcar.cli.output import Format
+
+if TYPE_CHECKING:
+    from slotcar.base.timebase import Window
+
+
+DAY = timedelta(days=1)
 
 
 def complete_device(incomplete: str) -> list[tuple[str, str]]:
@@ -77,6 +83,19 @@ def label_of(text: str | None) -> tuple[str, str] | None:
     """The key and the value of `KEY=VALUE`; the value is empty where there is the key alone."""
     key, _, value = (text or "").partition("=")
     return (key, value) if text else None
+
+
+def window_of(
+    since: str | None, until: str | None, now: datetime, usual: Callable[[datetime], datetime] = lambda end: end - DAY
+) -> Window:
+    """From `--from` until `--until`, or until now; `usual` gives the start of what ends so, where nobody says one."""
+    from slotcar.base.timebase import Window
+
+    end = time_of("--until", until, now) or now
+    start = time_of("--from", since, now) or usual(end)
+    if start >= end:
+        raise typer.BadParameter("it is not before --until", param_hint="--from")
+    return Window(start, end)
 
 
 def time_of(option: str, text: str | None, now: datetime) -> datetime | None:

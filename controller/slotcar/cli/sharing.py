@@ -72,7 +72,7 @@ def share_give(
                 tuple(service or ()),
             )
         )
-    emit(given, form, lambda: stdout().print(_words(given), markup=False))
+    emit(given, form, lambda: stdout().print(_words(given)))
 
 
 @share.command(name="withdraw")
@@ -84,7 +84,7 @@ def share_withdraw(
 
     with sender(inventory) as controller:
         was = controller.send(verbs.ShareWithdraw(community, name))
-    emit(was, form, lambda: stdout().print(f"Withdrawn: {_words(was)}", markup=False))
+    emit(was, form, lambda: stdout().print(f"Withdrawn: {_words(was)}"))
 
 
 @share.command(name="list")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotcar.cli.options import MaybeWhich, OfOwner, OutputFormat, Since, Until
+from slotcar.cli.options import MaybeWhich, OfOwner, OutputFormat, Since, Until, window_of
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.session import now, sender
 from slotcar.cli.tables import Column
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 BY = ("owner", "sls", "domain", "reservation")
-DAY = timedelta(days=1)
 
 
 def register(app: typer.Typer) -> None:
@@ -47,25 +46,13 @@ def usage(
     if by is not None and by not in BY:
         raise typer.BadParameter(f"{by!r} is nothing to sum by; say one of {', '.join(BY)}", param_hint="--by")
     if which is not None:
-        _reservation(which, _window(since, until, lambda end: end - DAY), form)
+        _reservation(which, window_of(since, until, now()), form)
     elif link is not None:
-        _link(link, _window(since, until, lambda end: end - DAY), form)
+        _link(link, window_of(since, until, now()), form)
     elif unused:
         _unused(owner, form)
     else:
-        _sums(by or "owner", _window(since, until, _month_of), owner, form)
-
-
-def _window(since: str | None, until: str | None, usual: Callable[[datetime], datetime]) -> Window:
-    from slotcar.base.timebase import Window
-    from slotcar.cli.options import time_of
-
-    moment = now()
-    end = time_of("--until", until, moment) or moment
-    start = time_of("--from", since, moment) or usual(end)
-    if start >= end:
-        raise typer.BadParameter("it is not before --until", param_hint="--from")
-    return Window(start, end)
+        _sums(by or "owner", window_of(since, until, now(), _month_of), owner, form)
 
 
 def _month_of(moment: datetime) -> datetime:

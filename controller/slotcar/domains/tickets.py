@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 
 from slotcar.base.timebase import iso
@@ -104,8 +104,6 @@ def checked_ticket(
 
 def claims_of(ticket: str) -> dict[str, Any] | None:
     """What a ticket says that was checked when it came; None where there is none, as of a neighbour by NSI."""
-    from joserfc import jws
-
     try:
         claims: dict[str, Any] = json.loads(jws.extract_compact(ticket.encode()).payload)
     except (JoseError, ValueError):

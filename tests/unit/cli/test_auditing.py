@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.cli.auditing import _rows
+import pytest
+import typer
+
+from slotcar.cli.auditing import _month, _rows
 from slotcar.measuring.audits.words import FIGURES
 
 
@@ -24,3 +27,8 @@ def test_hours_in_a_row_of_which_the_same_is_to_be_said_are_one_row() -> None:
         "2027-03-01T04:00:00Z to 2027-03-01T05:00:00Z",
         "2027-03-01T06:00:00Z to 2027-03-01T07:00:00Z",
     ], "between 5 and 6 the SLS promised nothing"
+
+
+def test_a_month_that_has_not_begun_has_no_report() -> None:
+    with pytest.raises(typer.BadParameter, match="9999-01 has not begun"):
+        _month("9999-01")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, cast
 
-from slotcar.base.timebase import from_us, iso
+from slotcar.base.timebase import Window, iso
 from slotcar.measuring.audits.histogram import MILLION
 from slotcar.measuring.audits.judging import Judged, Judgement
 from slotcar.network.model import Sls
@@ -17,10 +17,10 @@ NO_FIGURES = "no delay, variation or loss was agreed"
 
 
 def item_document(
-    way: AuditedWay, start_us: int, end_us: int, window: AuditWindow | None, due_us: int, judged: Judgement
+    way: AuditedWay, period: Window, window: AuditWindow | None, due_us: int, judged: Judgement
 ) -> documents.AuditItem:
     return {
-        "start": iso(from_us(start_us)), "end": iso(from_us(end_us)),
+        "start": iso(period.start), "end": iso(period.end),
         "source": way.source, "destination": way.destination, "verdict": judged.verdict.value,
         "due_s": due_us // MILLION, "measured_s": window.measured_us // MILLION if window else 0,
         "sent_packets": window.arrived_packets + window.lost_packets if window else 0,

@@ -6,6 +6,7 @@ bound with all that it may be off by. All else is unknown: also what nobody meas
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -83,9 +84,20 @@ def judge(
         nothing: why nothing was measured, where nothing was.
     """
     why = _why_unknown(window, due_us, nothing)
+
+    def agreed(
+        unit: str, bound: int | None, judged: Callable[[int, Sls, AuditWindow, _Unknown], Judged]
+    ) -> Judged | None:
+        if bound is None:
+            return None
+        if why.at_all or window is None:
+            return Judged(AuditVerdict.UNKNOWN, unit, bound, reason=why.at_all)
+        return judged(bound, sls, window, why)
+
     return Judgement(
-        _delay(sls, window, why), _variation(sls, window, why), _loss(sls, window, why), _rate(sls, rate, due_us)
-    )
+        agreed("us", sls.delay_us, _delay), agreed("us", sls.variation_us, _variation),
+        agreed("ppm", sls.loss_ppm, _loss), _rate(sls, rate, due_us),
+    )  # fmt: skip
 
 
 def verdict_of(figure: Between, error: int, bound: int) -> AuditVerdict:
@@ -140,45 +152,33 @@ def _judged(unit: str, figure: Between, error: int, bound: int, why: _Unknown) -
     return Judged(verdict, unit, bound, figure, error, reason)
 
 
-def _delay(sls: Sls, window: AuditWindow | None, why: _Unknown) -> Judged | None:
-    if sls.delay_us is None:
-        return None
-    if why.at_all or window is None:
-        return Judged(AuditVerdict.UNKNOWN, "us", sls.delay_us, reason=why.at_all)
+def _delay(bound_us: int, sls: Sls, window: AuditWindow, why: _Unknown) -> Judged:
     figure = quantile(window.delays, sls.quantile_ppm)
     if figure is None or window.clock_error_us is None or window.least_delay_us is None:
         reason = "no clocks that are kept right measured it" if window.arrived_packets else "no packet arrived"
-        return Judged(AuditVerdict.UNKNOWN, "us", sls.delay_us, reason=reason)
+        return Judged(AuditVerdict.UNKNOWN, "us", bound_us, reason=reason)
     if window.least_delay_us + window.clock_error_us < 0:
         early = f"a packet arrived {-window.least_delay_us} us before it was sent"
         reason = f"a clock is off by more than it says: {early}"
-        return Judged(AuditVerdict.UNKNOWN, "us", sls.delay_us, figure, window.clock_error_us, reason)
+        return Judged(AuditVerdict.UNKNOWN, "us", bound_us, figure, window.clock_error_us, reason)
     timed = sum(window.delays.values())
     if timed * 100 < window.arrived_packets * LEAST_MEASURED_PERCENT and not why.kept:
         why = _Unknown(kept=f"clocks that are kept right measured {timed} of {window.arrived_packets} packets")
-    return _judged("us", figure, window.clock_error_us, sls.delay_us, why)
+    return _judged("us", figure, window.clock_error_us, bound_us, why)
 
 
-def _variation(sls: Sls, window: AuditWindow | None, why: _Unknown) -> Judged | None:
-    if sls.variation_us is None:
-        return None
-    if why.at_all or window is None:
-        return Judged(AuditVerdict.UNKNOWN, "us", sls.variation_us, reason=why.at_all)
+def _variation(bound_us: int, sls: Sls, window: AuditWindow, why: _Unknown) -> Judged:
     figure = quantile(window.variations, sls.quantile_ppm)
     if figure is None:
-        return Judged(AuditVerdict.UNKNOWN, "us", sls.variation_us, reason="no two packets in a row arrived")
-    return _judged("us", figure, window.variation_error_us, sls.variation_us, why)
+        return Judged(AuditVerdict.UNKNOWN, "us", bound_us, reason="no two packets in a row arrived")
+    return _judged("us", figure, window.variation_error_us, bound_us, why)
 
 
-def _loss(sls: Sls, window: AuditWindow | None, why: _Unknown) -> Judged | None:
+def _loss(bound_ppm: int, _sls: Sls, window: AuditWindow, why: _Unknown) -> Judged:
     """Of n packets a share is known to one of them; where none may be lost, one that was decides."""
-    if sls.loss_ppm is None:
-        return None
-    if why.at_all or window is None:
-        return Judged(AuditVerdict.UNKNOWN, "ppm", sls.loss_ppm, reason=why.at_all)
     sent = window.lost_packets + window.arrived_packets
     figure = Between(window.lost_packets * MILLION // sent, -(-window.lost_packets * MILLION // sent))
-    return _judged("ppm", figure, -(-MILLION // sent) if sls.loss_ppm else 0, sls.loss_ppm, why)
+    return _judged("ppm", figure, -(-MILLION // sent) if bound_ppm else 0, bound_ppm, why)
 
 
 def _rate(sls: Sls, rate: RateCount | None, due_us: int) -> Judged:

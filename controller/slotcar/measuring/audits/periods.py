@@ -46,11 +46,7 @@ def items_of(
                 one = measured.get((way, period.start_us))
                 rate = rate_count(counted, period, sls.service.value)
                 judged = judge(sls, one, due, rate, _why_nothing(period, now_us))
-                yield item_document(way, *_ends(period), one, due, judged)
-
-
-def _ends(period: Window) -> tuple[int, int]:
-    return period.start_us, period.end_us
+                yield item_document(way, period, one, due, judged)
 
 
 def _why_nothing(period: Window, now_us: int) -> str:

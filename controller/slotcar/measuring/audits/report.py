@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slotcar.base.units import format_rate
-from slotcar.measuring.audits.words import agreed_words, figure_words, reasons_of
+from slotcar.measuring.audits.words import FIGURES, agreed_words, figure_words, reasons_of
 from slotcar_client.wire import documents
 
 JUDGED = """\
@@ -54,7 +54,7 @@ def _table(items: list[documents.AuditItem]) -> Iterator[str]:
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
     for one in items:
-        figures = [_marked(one[name]) for name in ("delay", "variation", "loss", "rate")]
+        figures = [_marked(one[name]) for name in FIGURES]  # type: ignore[literal-required]
         ends = f"{one['source']} → {one['destination']}" if one["source"] else "-"
         measured = f"{one['measured_s'] * 100 // one['due_s']} %" if one["due_s"] else "-"
         cells = [one["start"][:10], ends, _verdict(one["verdict"]), *figures, str(one["sent_packets"])]

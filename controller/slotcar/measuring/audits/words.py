@@ -40,7 +40,7 @@ def agreed_words(sls: Mapping[str, Any]) -> str:
 
 
 def reasons_of(item: documents.AuditItem) -> dict[str, str]:
-    """Why a figure is unknown, by its name; the rate's is told where it alone is agreed."""
+    """Why a figure that was agreed is unknown, by its name. The rate's is none of them: it is not needed to say kept."""
     figures = {name: item[name] for name in FIGURES[:3]}  # type: ignore[literal-required]
     return {name: one["reason"] for name, one in figures.items() if one and one["reason"]}
 

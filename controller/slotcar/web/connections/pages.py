@@ -45,7 +45,9 @@ def one(visit: Visit) -> Answer:
     ]
     slots = [(_at(each["start"]), _at(each["end"]), each) for each in connection["slots"]]
     ticket = connection["rests_on"]
+    is_open = any(start <= visit.now < end for start, end, _ in slots)
     model: dict[str, Any] = {
+        "untold": "not told" if is_open else "no slot is open",
         "one": connection, "mark": mark_of(connection), "segments": segments, "slots": slots,
         "ticket_ends": _at(ticket["ends"]) if ticket else None,
     }  # fmt: skip

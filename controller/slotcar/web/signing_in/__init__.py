@@ -93,11 +93,10 @@ def issuers_of(bearers: Bearers) -> tuple[str, ...]:
 def sign_out(visit: Visit) -> Answer:
     """Here at once, and at the issuer by a link: our policy lets no form lead a browser elsewhere."""
     session = visit.session
+    if session is not None:
+        visit.sessions.store.end(session.id_sha256)
     if session is None or session.issuer is None:
-        if session is not None:
-            visit.sessions.store.end(session.id_sha256)
         return Moved(SIGN_IN, cookie="")
-    visit.sessions.store.end(session.id_sha256)
     providers = visit.context.bearers.providers.values()
     provider = next((one for one in providers if one.issuer.name == session.issuer), None)
     address, words = "", ""
