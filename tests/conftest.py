@@ -20,12 +20,14 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from _pytest.terminal import TerminalReporter
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import inventories, prefork
 from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
+from tests.support.lost_labs import write_what_was_lost
 
 LAB, BROWSER = "tests/lab/", "tests/browser/"
 #: The marker expression of `make test`.
@@ -121,6 +123,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.stash[RUN] = run = Run()
     config.option.basetemp = config.option.basetemp or run.base
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    write_what_was_lost(terminalreporter)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

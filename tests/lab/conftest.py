@@ -6,9 +6,10 @@ It goes down after the last of them, and not at the end of the run: its controll
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from ipaddress import IPv4Interface
 from pathlib import Path
 
@@ -18,9 +19,12 @@ from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar_lab import control, requirements, topology
 from slotcar_lab.control import Lab
-from slotcar_lab.guest import machine
+from slotcar_lab.errors import LabError
+from slotcar_lab.guest import machine, post_mortem
+from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE, End, Kind, Link, Node, Topology
 from tests.support.controllers import Controller
+from tests.support.lost_labs import LOST_LAB
 from tests.support.postgres import stop_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +32,8 @@ INVENTORY = ROOT / "inventories" / "lab"
 ROUTERS = 4
 #: Processes of a run look for ports in rows of their own: two would find the same ones free.
 ROWS_OF_A_PROCESS = 20
+#: A guest that needs longer for one answer is taken for one that is lost.
+ANSWER_S = 60.0
 
 
 def free_base() -> int:
@@ -48,6 +54,24 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A case that failed with a guest that no longer answers tells what the guest was doing."""
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.failed and isinstance(lab, Lab) and lab.backend is Backend.GUEST and not _answers(lab):
+        report.user_properties.append((LOST_LAB, post_mortem.examine(lab.state_dir)))
+    return report
+
+
+def _answers(lab: Lab) -> bool:
+    with contextlib.suppress(LabError):
+        return bool(lab.address.ask("hello", timeout_s=ANSWER_S))
+    return False
 
 
 @pytest.fixture(scope="package")

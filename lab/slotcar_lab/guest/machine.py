@@ -14,6 +14,7 @@ from pathlib import Path
 
 from slotcar_lab.agent.hold import PAGE_BYTES, PAUSE_NS
 from slotcar_lab.errors import LabError
+from slotcar_lab.guest import post_mortem
 from slotcar_lab.kernel import GuestKernel, cache_dir
 from slotcar_lab.keys import base_python
 from slotcar_lab.preloaded import compile_library
@@ -102,6 +103,7 @@ def start(
         *("-netdev", f"user,id=lab{forwards}", "-device", "virtio-net-pci,netdev=lab,romfile="),
         *("-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng"),
         *("-serial", f"file:{console}"),
+        *post_mortem.monitor_words(console.parent),
         *disk_words(extras.disks, console.parent),
     ]
     console.unlink(missing_ok=True)
@@ -230,8 +232,9 @@ EMULATED = "no_timer_check nokaslr norandmaps transparent_hugepage=never tsc=rel
 
 
 def _kernel(kernel: GuestKernel, words: str) -> list[str]:
-    base = "console=ttyS0 quiet loglevel=3 rdinit=/init panic=-1 mitigations=off random.trust_cpu=on"
-    return ["-kernel", str(kernel.image), "-initrd", str(kernel.initramfs), "-append", f"{base} {EMULATED} {words}"]
+    base = "console=ttyS0 quiet loglevel=4 rdinit=/init panic=-1 mitigations=off random.trust_cpu=on"
+    append = f"{base} {EMULATED} {post_mortem.KERNEL_WORDS} {words}"
+    return ["-kernel", str(kernel.image), "-initrd", str(kernel.initramfs), "-append", append]
 
 
 def stop(pid: int) -> None:
