@@ -81,6 +81,20 @@ def test_an_event_of_the_controller_is_one_line(terminal: bool, monkeypatch: pyt
         assert json.loads(lines[0])["event"] == "device drifted"
 
 
+def test_handlers_that_are_there_keep_their_form_and_all_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They belong to the program that runs the controller. Pytest's own handler would lose records of later cases."""
+    before = structlog.get_config()
+    root = logging.getLogger()
+    handler = logging.NullHandler()
+    monkeypatch.setattr(root, "handlers", [handler])
+    try:
+        serving._configure_logs()
+    finally:
+        structlog.configure(**before)
+    assert root.handlers == [handler]
+    assert (handler.formatter, handler.filters) == (None, [])
+
+
 def test_the_mover_serves_with_such_a_log() -> None:
     """Its log is where it was found: the place that another end names to write to."""
     record = logging.LogRecord("x", logging.INFO, "f", 1, "%s: %s", ("anl", f"receives {FORGED}"), None)

@@ -347,7 +347,8 @@ def _configure_logs() -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(OneLine(logging.BASIC_FORMAT))
-        handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine(logging.BASIC_FORMAT))
+    handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))
+    # Where handlers are already, they are left as they are: they belong to the program that runs this one.
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
