@@ -9,12 +9,16 @@ neither shows what the papers' experiments need.
 Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
 how to meet a failure again; one that was met so becomes an `@example` of its test.
 
+The guests of `make test` have one emulated processor: beside the other processes of the run two are a third dearer and no
+faster, and threads of an emulator that race for one guest are one thing more that can hang. Traffic is for the slow cases.
+
 A run that leaves a process or a temporary file behind has failed.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -24,6 +28,7 @@ from _pytest.terminal import TerminalReporter
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from slotcar_lab.guest.machine import PROCESSORS_VARIABLE
 from tests.support import inventories, prefork
 from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
@@ -121,6 +126,8 @@ def _require_short_cases(items: list[pytest.Item]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
+    if config.option.markexpr == SHORT:
+        os.environ.setdefault(PROCESSORS_VARIABLE, "1")
     config.stash[RUN] = run = Run()
     config.option.basetemp = config.option.basetemp or run.base
 

@@ -28,6 +28,7 @@ INSIDE = "/run/slotcar/host"
 MEMORY_MIB = 1536
 NICE = -10
 KVM_PROBE_S = 5.0
+PROCESSORS_VARIABLE = "SLOTCAR_LAB_PROCESSORS"
 
 
 class Init(StrEnum):
@@ -208,11 +209,23 @@ def shared_memory_words(folder: Path) -> list[str]:
     return ["-object", backend, "-device", "ivshmem-plain,memdev=time"]
 
 
+def processors() -> int:
+    """As many as `SLOTCAR_LAB_PROCESSORS` says, else as this machine has, but two to four.
+
+    Raises:
+        LabError: the variable is no such number.
+    """
+    given = os.environ.get(PROCESSORS_VARIABLE) or str(max(2, min(4, os.cpu_count() or 2)))
+    if given not in ("1", "2", "3", "4"):
+        raise LabError(f"{PROCESSORS_VARIABLE} is {given}; a guest has 1 to 4 processors")
+    return int(given)
+
+
 def machine_words(accel: str, *, virtual_time: bool = False, clock_at: str = "") -> list[str]:
     """QEMU's words for the machine. In virtual time an instruction takes a nanosecond, and a guest that has nothing to do
     does not wait (`sleep=off`); QEMU counts so for one processor alone."""
-    cpus = 1 if virtual_time else max(2, min(4, os.cpu_count() or 2))
-    tcg = f"tcg,thread={'single' if virtual_time else 'multi'},tb-size=512"
+    cpus = 1 if virtual_time else processors()
+    tcg = f"tcg,thread={'single' if cpus == 1 else 'multi'},tb-size=512"
     clock = ["-rtc", f"base={clock_at or 'utc'},clock={'vm' if virtual_time else 'host'}"]
     clock += ["-icount", "shift=0,sleep=off"] if virtual_time else []
     return [

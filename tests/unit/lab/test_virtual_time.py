@@ -16,6 +16,7 @@ from slotcar_lab.agent import hold, wire
 from slotcar_lab.agent.outbox import Outboxes
 from slotcar_lab.client import AgentAddress
 from slotcar_lab.clocks import VirtualClock
+from slotcar_lab.errors import LabError
 from slotcar_lab.guest import machine
 
 
@@ -29,6 +30,17 @@ def test_a_guest_in_real_time_has_the_machines_clock() -> None:
     words = " ".join(machine.machine_words("tcg"))
     assert "clock=host" in words
     assert "icount" not in words
+
+
+def test_a_guest_has_as_many_processors_as_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(machine.PROCESSORS_VARIABLE, "1")
+    assert "tcg,thread=single,tb-size=512 -cpu max -smp 1 " in " ".join(machine.machine_words("tcg"))
+    monkeypatch.setenv(machine.PROCESSORS_VARIABLE, "3")
+    assert "tcg,thread=multi,tb-size=512 -cpu max -smp 3 " in " ".join(machine.machine_words("tcg"))
+    for wrong in ("0", "5", "two", "-1"):
+        monkeypatch.setenv(machine.PROCESSORS_VARIABLE, wrong)
+        with pytest.raises(LabError, match=f"SLOTCAR_LAB_PROCESSORS is {wrong}; a guest has 1 to 4 processors"):
+            machine.machine_words("tcg")
 
 
 def test_a_guests_time_is_nobodys_before_it_tells_it(tmp_path: Path) -> None:
