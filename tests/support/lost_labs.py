@@ -11,7 +11,7 @@ LOST_LAB = "lost lab"
 def write_what_was_lost(reporter: TerminalReporter) -> None:
     """Below the failures, where whoever sees only the end of the output still finds it."""
     for report in [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]:
-        for name, text in report.user_properties:
+        for name, text in getattr(report, "user_properties", ()):  # a report of collecting has none
             if name == LOST_LAB:
                 reporter.section(f"the guest that was lost in {report.nodeid}")
                 reporter.write_line(text)
