@@ -1,4 +1,5 @@
-"""A policy that is left out of a question, because its scope cannot be about it, would have changed nothing."""
+"""A policy that is left out of a question, because its scope cannot be about it, would have changed nothing; nor does it
+change anything that those which read totals are asked after the others."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from slotcar.policy.probes import policy_set_text
 from slotcar.policy.questions import Question
 from slotcar.policy.reading import schema
 from slotcar.policy.site import Site
-from tests.property.test_missing_attributes import about_owners, about_reserving, about_verbs
+from tests.property.test_missing_attributes import about_owners, about_reserving, about_verbs, without_one
+
+NOTHING = {"reservations": 0, "peak_bps": 0, "volume_bits": 0}
 
 
 @given(st.one_of(about_reserving(), about_verbs(), about_owners()))
@@ -25,3 +28,16 @@ def test_a_question_is_answered_as_by_all_policies(asked_for: tuple[Site, Questi
     assert verdict.allowed == (answer.allowed and not answer.diagnostics.errors)
     if not answer.diagnostics.errors:
         assert {rule.name for rule in verdict.by} == set(answer.diagnostics.reasons)
+
+
+@given(about_reserving())
+def test_a_question_is_answered_by_halves_as_whole(asked_for: tuple[Site, Question]) -> None:
+    site, question = asked_for
+    for what, one in [("nothing", question), *without_one(question)]:
+        totals = one.context.get("totals", {})
+        half = site.policies.but_for_totals(one.with_context(totals={"owner": NOTHING}))
+        verdict, whole = site.policies.with_totals(half, totals), site.policies.decide(one.with_context(totals=totals))
+        if whole.errors and half.is_certain:
+            assert "totals" in what, "no policy reads what is missing"
+        else:
+            assert verdict == whole, f"without {what}"

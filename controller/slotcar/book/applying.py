@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from slotcar.admission.model import Refused
 from slotcar.book.batch import Key, Labelled, Needs
 from slotcar.book.errors import PlanNotAdmitted, StaleLedger
 from slotcar.book.groups import waiting_together
-from slotcar.book.model import AdmissionRequest, Cancellation, Entry, State
+from slotcar.book.model import AdmissionRequest, Cancellation, Entry, State, Terms
 from slotcar.book.operations import Admit, Operation, move
-from slotcar.book.permitting import check_permitted
+from slotcar.book.permitting import DecidedAhead, check_permitted, decide_ahead
 from slotcar.book.rights import check_flows, check_quotas, owners_usage
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.share_bounds import check_shares
@@ -74,11 +74,18 @@ class PlannedChanges(Operation[T]):
     """Several changes together: cancelled and changed entries give back first, then requests are decided in order.
 
     Members of a group that follow one another are admitted together or not at all.
+
+    Attributes:
+        ahead: of each request, what policies said of it before the lock was taken.
     """
 
     cancellations: tuple[Cancellation, ...]
     requests: tuple[AdmissionRequest, ...]
     actor: str
+    ahead: tuple[DecidedAhead | None, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+
+    def prepared(self, terms: Terms) -> Self:
+        return replace(self, ahead=tuple(decide_ahead(terms, request, self.now) for request in self.requests))
 
     @cached_property
     def admissions(self) -> tuple[Admit, ...]:
@@ -86,7 +93,11 @@ class PlannedChanges(Operation[T]):
         changed = frozenset(request.replaces for request in self.requests if request.replaces)
         keys = [request.reservation.key for request in self.requests]
         together = sha256(f"{self.now} {self.actor} {keys}".encode()).hexdigest()[:8] if len(keys) > 1 else ""
-        return tuple(Admit(self.now, request, changed, together) for request in self.requests)
+        ahead = self.ahead or (None,) * len(self.requests)
+        return tuple(
+            Admit(self.now, request, changed, together, before)
+            for request, before in zip(self.requests, ahead, strict=True)
+        )
 
     @property
     def needs(self) -> Needs:
@@ -135,7 +146,8 @@ class PlannedChanges(Operation[T]):
         names_others = all(request.names_others for request in self.requests)
         check_flows(transaction, [one.entry for one in done if one.entry], self.now, name_other=names_others)
         check_quotas(transaction, before, self.now)
-        check_permitted(transaction, [(one.admit.request, one.entry) for one in done if one.entry], self.now)
+        permitted = [(one.admit.request, one.entry, one.admit.ahead) for one in done if one.entry]
+        check_permitted(transaction, permitted, self.now)
         check_shares(transaction, [(one.admit.request, one.entry, one.old) for one in done if one.entry], self.now)
 
     def usage_before(self, transaction: Transaction) -> Mapping[str, Usage]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
@@ -24,8 +24,9 @@ from slotcar.book.model import (
     EntryChange,
     Proposal,
     State,
+    Terms,
 )
-from slotcar.book.permitting import check_permitted
+from slotcar.book.permitting import DecidedAhead, check_permitted, decide_ahead
 from slotcar.book.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.book.rules.errors import NotPermitted
@@ -72,6 +73,10 @@ class Operation(Generic[T]):
     @property
     def needs(self) -> Needs:
         return Needs()
+
+    def prepared(self, _terms: Terms) -> Self:
+        """The same, with what can be decided before the lock is taken. The terms may be others under it."""
+        return self
 
     def run(self, transaction: Transaction) -> T:
         raise NotImplementedError
@@ -141,12 +146,17 @@ class Admit(Operation[Entry | Refused]):
 
     Attributes:
         stay: handles of transfers that do not move for it, because the same plan changes them.
+        ahead: what policies said of it before the lock was taken.
         together: what it has in common with the other requests of its plan; see `slotcar.policy.recalling`.
     """
 
     request: AdmissionRequest
     stay: frozenset[str] = frozenset()
     together: str = ""
+    ahead: DecidedAhead | None = field(default=None, compare=False, repr=False)
+
+    def prepared(self, terms: Terms) -> Admit:
+        return replace(self, ahead=decide_ahead(terms, self.request, self.now))
 
     @cached_property
     def flows(self) -> tuple[ReservedFlow, ...]:
@@ -188,7 +198,7 @@ class Admit(Operation[Entry | Refused]):
         chosen.check_platforms(transaction, entry)
         check_flows(transaction, [entry], self.now, name_other=self.request.names_others)
         check_quotas(transaction, before, self.now)
-        check_permitted(transaction, [(self.request, entry)], self.now)
+        check_permitted(transaction, [(self.request, entry, self.ahead)], self.now)
         check_shares(transaction, [(self.request, entry, old)], self.now)
         return entry
 

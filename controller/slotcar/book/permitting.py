@@ -1,5 +1,6 @@
-"""The site's policies about what a transaction holds, asked under the ledger's lock: totals are exact, and nobody can race
-past them."""
+"""The site's policies about what a transaction holds. Those that read totals are asked under the ledger's lock: totals are
+exact, and nobody can race past them. The others are asked before it is taken, and their answer counts there only where
+nothing that it rests on is otherwise by then."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from slotcar.base.timebase import Window
-from slotcar.book.model import AdmissionRequest, Entry, Terms
+from slotcar.book.model import AdmissionRequest, Entry, State, Terms
 from slotcar.book.rights import with_proposed_change
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.reserving import BY_NEIGHBOUR, Whose, whose_of
 from slotcar.book.transaction import Transaction
 from slotcar.policy.asking import kind_of
 from slotcar.policy.caller import Caller
+from slotcar.policy.policies import ButForTotals
 from slotcar.policy.recalling import kept_of
 from slotcar.policy.reserving import (
     ACTION,
@@ -26,6 +28,7 @@ from slotcar.policy.reserving import (
     WantedReservation,
     largest_bps,
     question_of,
+    totals_in_context,
 )
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import Verdict
@@ -70,15 +73,63 @@ class AskedFor:
         return {of: asdict(one) for of, one in (self.wanted.totals or {}).items()}
 
 
-def check_permitted(transaction: Transaction, done: Iterable[tuple[AdmissionRequest, Entry]], now: datetime) -> None:
+@dataclass(frozen=True, slots=True)
+class DecidedAhead:
+    """What policies say of a request before the lock is taken, but for totals.
+
+    Attributes:
+        terms: with the policies that were asked.
     """
+
+    terms: Terms
+    request: AdmissionRequest
+    about: AskedFor
+    half: ButForTotals
+
+    def is_about(self, terms: Terms, request: AdmissionRequest, entry: Entry) -> bool:
+        """Whether all that policies are told of a request and its entry is as it was, but for totals."""
+        was = self.request
+        return (
+            self.terms is terms
+            and was.caller is request.caller
+            and was.replaces == request.replaces
+            and was.hold_until == request.hold_until
+            and (was.attestation, was.not_attested) == (request.attestation, request.not_attested)
+            and was.paths == entry.paths
+            and (was.reservation is entry.reservation or was.reservation == entry.reservation)
+        )
+
+
+class _Uncounted:
+    """Totals that nobody counts yet."""
+
+    def totals(self, _entry: Entry, wanted: Collection[Whose], _site: Site, _now: datetime) -> Mapping[Whose, Total]:
+        return dict.fromkeys(wanted, Total())
+
+
+def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
+    """Asks what can be asked of a request before the lock; None where nobody is asked, or its slots are found under it."""
+    caller, site = request.caller, terms.policy.reserving.site
+    if caller is None or not request.reservation.slots or site.policies.is_open(ACTION, kind_of(caller)):
+        return None
+    entry = Entry("", 0, State.COMMITTED, 0, request.reservation, request.paths, request.demands, now, now)
+    about = _about(terms, _Uncounted(), request, entry, caller, now)
+    half = site.policies.but_for_totals(question_of(caller, about.wanted, site, now))
+    return DecidedAhead(terms, request, about, half)
+
+
+def check_permitted(
+    transaction: Transaction, done: Iterable[tuple[AdmissionRequest, Entry, DecidedAhead | None]], now: datetime
+) -> None:
+    """`done`: each request with what it has got, and what was decided of it before the lock.
+
     Raises:
         NotPermitted: the site's policies do not let a request have what it has got.
     """
     site = transaction.terms.policy.reserving.site
-    for request, entry in done:
+    for request, entry, ahead in done:
         if request.caller is not None and not site.policies.is_open(ACTION, kind_of(request.caller)):
-            _check(transaction, request, with_proposed_change(entry), request.caller, now)
+            _check(transaction, request, with_proposed_change(entry), request.caller, ahead, now)
 
 
 def asked_for(
@@ -90,15 +141,12 @@ def asked_for(
     *,
     is_change: bool,
     is_hold: bool,
-    counts: bool = True,
     attestation: str = "",
 ) -> AskedFor:
-    """`entry`: in the form that is asked for. `counts`: whether totals are counted. `attestation`: what its community's
-    server has signed when it was asked."""
+    """`entry`: in the form that is asked for. `attestation`: what its community's server has signed when it was asked."""
     site = terms.policy.reserving.site
     attested, why_not = _attested(entry.reservation, site, now, attestation)
     reservation, amount = entry.reservation, entry.amount
-    uncounted = dict.fromkeys(_whose(site, reservation.owner, caller), Total())
     wanted = WantedReservation(
         owner=reservation.owner,
         name=reservation.name,
@@ -111,7 +159,7 @@ def asked_for(
         is_hold=is_hold,
         domain=_domain(terms, caller, reservation),
         attested=attested,
-        totals=_totals(site, beside, entry, caller, now) if counts else uncounted,
+        totals=_totals(site, beside, entry, caller, now),
     )
     return AskedFor(wanted, why_not)
 
@@ -126,17 +174,40 @@ def refusal_of(question: AskedFor, verdict: Verdict, caller: Caller, site: Site,
     return NotPermitted(sentence, names, largest or None, question.not_attested)
 
 
-def _check(transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, now: datetime) -> None:
+def _about(
+    terms: Terms, beside: LiveBeside, request: AdmissionRequest, entry: Entry, caller: Caller, now: datetime
+) -> AskedFor:
+    is_change, is_hold = request.replaces is not None, request.hold_until is not None
+    about = asked_for(
+        terms, beside, entry, caller, now, is_change=is_change, is_hold=is_hold, attestation=request.attestation
+    )
+    return replace(about, not_attested=request.not_attested) if request.not_attested else about
+
+
+def _decided(
+    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: DecidedAhead | None,
+    now: datetime,
+) -> tuple[AskedFor, Verdict]:  # fmt: skip
     terms = transaction.terms
     site = terms.policy.reserving.site
+    beside: LiveBeside = LiveInTransaction(transaction) if site.policies.asks_totals else _Uncounted()
+    if ahead is None or not ahead.is_about(terms, request, entry):
+        about = _about(terms, beside, request, entry, caller, now)
+        return about, site.policies.decide(question_of(caller, about.wanted, site, now))
+    about = ahead.about
+    if not ahead.half.is_certain:
+        totals = _totals(site, beside, entry, caller, now)
+        about = replace(about, wanted=replace(about.wanted, totals=totals))
+    return about, site.policies.with_totals(ahead.half, totals_in_context(about.wanted))
+
+
+def _check(
+    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: DecidedAhead | None,
+    now: datetime,
+) -> None:  # fmt: skip
+    site = transaction.terms.policy.reserving.site
     is_change, is_hold = request.replaces is not None, request.hold_until is not None
-    question = asked_for(
-        terms, LiveInTransaction(transaction), entry, caller, now, is_change=is_change, is_hold=is_hold,
-        counts=site.policies.asks_totals, attestation=request.attestation,
-    )  # fmt: skip
-    if request.not_attested:
-        question = replace(question, not_attested=request.not_attested)
-    verdict = site.policies.decide(question_of(caller, question.wanted, site, now))
+    question, verdict = _decided(transaction, request, entry, caller, ahead, now)
     owner, name = entry.reservation.key
     whose: dict[str, Any] = {"actor": request.actor, "owner": owner, "name": name, "totals": question.totals}
     whose |= {"policies": tuple(rule.name for rule in verdict.by), "attestation": request.attestation}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -18,6 +19,32 @@ from slotcar.policy.verdict import NearPermit, Verdict
 
 #: Answers that are kept; a site has fewer callers, verbs and owners by far.
 MOST_KEPT = 10_000
+#: Entities that are kept as Cedar has read them: of the requests that are decided at about the same time.
+MOST_ENTITIES = 1_000
+TOTALS = "totals"
+
+
+@dataclass(frozen=True, slots=True)
+class ButForTotals:
+    """What the policies that read no totals answer to a question, before these are known.
+
+    Attributes:
+        question: with any totals. permitted_by: the permits that apply.
+        known: its entities as Cedar has read them.
+        refused: one forbids it, or could not be evaluated: whatever the totals are, it is refused.
+        waiting: the policies that read totals; None where none of them may be about it.
+    """
+
+    question: Question
+    known: Entities | None
+    refused: bool
+    permitted_by: tuple[str, ...] = ()
+    waiting: PolicySet | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is allowed whatever the totals are, and the reasons would not be others."""
+        return bool(self.permitted_by) and not self.refused and self.waiting is None
 
 
 class Policies:
@@ -37,7 +64,9 @@ class Policies:
         self._by_name = {rule.name: rule for rule in self.rules}
         self._order = {rule.name: number for number, rule in enumerate(self.rules)}
         self._slices = PolicySlices.of(self.rules)
+        self._read_totals = frozenset(rule.name for rule in self.rules if _may_read(rule.form, TOTALS))
         self._kept: dict[Hashable, Verdict] = {}
+        self._entities: dict[str, Entities] = {}
         self._open: dict[Hashable, bool] = {}
 
     def __reduce__(self) -> tuple[Callable[[tuple[Source, ...]], Policies], tuple[tuple[Source, ...]]]:
@@ -46,7 +75,41 @@ class Policies:
 
     def decide(self, question: Question) -> Verdict:
         """Whether it is permitted, by which policies, and else why not."""
-        return self._decided(question, json.dumps(question.entities))
+        try:
+            known = self._known(question)
+        except ValueError as error:
+            return Verdict(allowed=False, errors=(str(error),))
+        answer = _answer(question, known, self._slices.set_of(self._slices.names_about(question)))
+        if answer.errors:
+            return Verdict(allowed=False, errors=answer.errors)
+        by = self._rules_of(answer.names)
+        if answer.allowed:
+            return Verdict(allowed=True, by=by)
+        return Verdict(allowed=False, by=by, nearest=() if by else self._nearest(question, known))
+
+    def but_for_totals(self, question: Question) -> ButForTotals:
+        """The first half of `decide`, of a question whose totals are not known yet."""
+        names = self._slices.names_about(question)
+        waiting = tuple(name for name in names if name in self._read_totals)
+        others = tuple(name for name in names if name not in self._read_totals)
+        try:
+            known = self._known(question)
+        except ValueError:
+            return ButForTotals(question, None, refused=True)
+        answer = _answer(question, known, self._slices.set_of(others)) if others else _NOTHING
+        permitted_by = answer.names if answer.allowed else ()
+        rest = self._slices.set_of(waiting) if waiting else None
+        return ButForTotals(question, known, answer.refuses, permitted_by, rest)
+
+    def with_totals(self, half: ButForTotals, totals: Any) -> Verdict:
+        """The second half of `decide`: the same verdict as the whole question has. Only what is allowed is answered by
+        halves; a refusal needs all policies for its reasons."""
+        question = half.question.with_context(**{TOTALS: totals})
+        if half.known is not None and not half.refused:
+            answer = _NOTHING if half.waiting is None else _answer(question, half.known, half.waiting)
+            if not answer.refuses and (half.permitted_by or answer.allowed):
+                return Verdict(allowed=True, by=self._rules_of({*half.permitted_by, *answer.names}))
+        return self.decide(question)
 
     def decide_once(self, key: Hashable, question: Callable[[], Question]) -> Verdict:
         """As `decide`, of a question that `key` says whole; the answer is kept."""
@@ -70,30 +133,33 @@ class Policies:
             self._open[key] = self._is_open(rules)
         return self._open[key]
 
-    @cached_property
+    @property
     def asks_totals(self) -> bool:
         """Whether a policy speaks of what others have."""
-        return any(_mentions(rule.form, "totals") for rule in self.rules)
+        return bool(self._read_totals)
 
     @staticmethod
     def _is_open(rules: Sequence[PolicyRule]) -> bool:
         return all(rule.permits for rule in rules) and any(rule.is_unconditional for rule in rules)
 
-    def _decided(self, question: Question, entities: str) -> Verdict:
-        try:
-            known = Entities.from_json_str(entities, schema())
-        except ValueError as error:
-            return Verdict(allowed=False, errors=(str(error),))
-        answer = is_authorized(question.request, self._slices.about(question), known, schema())
-        if errors := answer.diagnostics.errors:
-            return Verdict(allowed=False, errors=tuple(errors))
+    def _known(self, question: Question) -> Entities:
+        """Its entities as Cedar has read them; one request asks about the same ones several times.
+
+        Raises:
+            ValueError: they are not as the schema has them.
+        """
+        text = json.dumps(question.entities)
+        known = self._entities.get(text)
+        if known is None:
+            if len(self._entities) >= MOST_ENTITIES:
+                self._entities.clear()
+            known = self._entities[text] = Entities.from_json_str(text, schema())
+        return known
+
+    def _rules_of(self, names: Iterable[str]) -> tuple[PolicyRule, ...]:
+        """In the order in which they were read."""
         order = self._order
-        rules = tuple(
-            sorted((self._by_name[name] for name in answer.diagnostics.reasons), key=lambda one: order[one.name])
-        )
-        if answer.decision is Decision.Allow:
-            return Verdict(allowed=True, by=rules)
-        return Verdict(allowed=False, by=rules, nearest=() if rules else self._nearest(question, known))
+        return tuple(sorted((self._by_name[name] for name in names), key=lambda rule: order[rule.name]))
 
     def _nearest(self, question: Question, known: Entities) -> tuple[NearPermit, ...]:
         probes, prepared = self._probes
@@ -106,10 +172,49 @@ class Policies:
         return probes, probe_set(probes)
 
 
-def _mentions(form: Any, attribute: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class CedarAnswer:
+    """Cedar's. `names`: of the policies that decided: of the permits where it is allowed, else of those that forbid it."""
+
+    allowed: bool
+    names: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether no other permit would change it. Cedar allows what it could not evaluate a `forbid` of."""
+        return bool(self.errors) or (bool(self.names) and not self.allowed)
+
+
+#: Of no policies.
+_NOTHING = CedarAnswer(allowed=False)
+
+
+def _answer(question: Question, known: Entities, policies: PolicySet) -> CedarAnswer:
+    answer = is_authorized(question.request, policies, known, schema())
+    reasons, errors = answer.diagnostics.reasons, answer.diagnostics.errors
+    return CedarAnswer(answer.decision is Decision.Allow, tuple(reasons), tuple(errors))
+
+
+def _may_read(form: Any, attribute: str) -> bool:
+    """Whether a policy reads an attribute of that name, or the context as a whole, of which the attribute is a part.
+
+    >>> context = {"Var": "context"}
+    >>> _may_read({"has": {"left": context, "attr": "labels"}}, "totals")
+    False
+    >>> _may_read({"==": {"left": context, "right": {"Record": {}}}}, "totals")
+    True
+    """
     if isinstance(form, Mapping):
-        return form.get("attr") == attribute or any(_mentions(one, attribute) for one in form.values())
-    return isinstance(form, list) and any(_mentions(one, attribute) for one in form)
+        if form.get("attr") == attribute or form.get("Var") == "context":
+            return True
+        names_attribute = isinstance(form.get("attr"), str)
+        parts = [part for key, part in form.items() if not (names_attribute and key == "left" and part == _CONTEXT)]
+        return any(_may_read(one, attribute) for one in parts)
+    return isinstance(form, list) and any(_may_read(one, attribute) for one in form)
+
+
+_CONTEXT = {"Var": "context"}
 
 
 @cache

@@ -49,7 +49,7 @@ class PolicyRule:
         return annotations
 
     def is_about(self, action: str) -> bool:
-        """Whether it may decide an action that stands in no group."""
+        """Whether it names the action, or all."""
         scope = self.form["action"]
         named = scope.get("entities") or ([scope["entity"]] if "entity" in scope else None)
         return named is None or any(one["id"] == action for one in named)

@@ -128,11 +128,16 @@ def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[
         "is_change": wanted.is_change,
         "is_hold": wanted.is_hold,
         "labels": [f"{key}={value}" for key, value in sorted(wanted.labels.items())],
-        "totals": {of: _total(one) for of, one in ({"owner": Total()} | dict(wanted.totals or {})).items()},
+        "totals": totals_in_context(wanted),
     }
     if attested is not None:
         given["attested"] = {"community": named("Community", attested.community), "rate_bps": attested.rate_bps}
     return given
+
+
+def totals_in_context(wanted: WantedReservation) -> Mapping[str, Mapping[str, int]]:
+    """As policies read them."""
+    return {of: _total(one) for of, one in ({"owner": Total()} | dict(wanted.totals or {})).items()}
 
 
 def local_hours(windows: Iterable[Window], zone: tzinfo) -> tuple[list[int], list[int]]:

@@ -66,7 +66,7 @@ class Writer:
         Raises:
             SlotcarError: the operation's own, with nothing of it written; LedgerUnavailable.
         """
-        waiting = Waiting(operation)
+        waiting = Waiting(operation.prepared(self._terms()))
         with self._door:
             self._queue.append(waiting)
             writes, self._somebody_writes = not self._somebody_writes, True

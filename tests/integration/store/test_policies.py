@@ -17,7 +17,9 @@ import pytest
 from joserfc.jwk import OKPKey
 
 from slotcar.base.settings import Settings
-from slotcar.book.model import Entry
+from slotcar.book import operations
+from slotcar.book.model import AdmissionRequest, Entry, Terms
+from slotcar.book.permitting import DecidedAhead, decide_ahead
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.broker import Broker
 from slotcar.broker.past_policies import PastPolicies
@@ -28,7 +30,9 @@ from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.modification import Modification
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
+from slotcar.policy.policies import Policies
 from slotcar.policy.site import Site, site_of
+from slotcar.policy.statements import Source
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
 from tests.integration.api.conftest import GARNET, ROOT
@@ -297,3 +301,42 @@ def test_a_change_is_asked_about_too_and_gives_back_what_it_had(
         broker.modify(entry.handle, Modification(rate_bps=21 * MBPS), cms, NIGHT)
     ops = site.caller("ops", Role.OPERATOR, "noc")
     assert broker.modify(entry.handle, Modification(rate_bps=21 * MBPS), ops, NIGHT), "an operator may all"
+
+
+def test_policies_that_are_read_anew_between_the_two_halves_let_nothing_through(
+    broker: Broker, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was permitted before the lock is asked again under it, by the policies that are in force there."""
+    policy = broker.ledger.terms.policy
+    none = Policies(
+        [Source("reserving.cedar", '@id("none") forbid (principal, action == Action::"reserve", resource);')]
+    )
+    closed = replace(policy.reserving, site=replace(site, policies=none))
+    terms = replace(broker.ledger.terms, policy=replace(policy, reserving=closed))
+    halves: list[DecidedAhead | None] = []
+
+    def then_read_anew(before: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
+        halves.append(decide_ahead(before, request, now))
+        broker.ledger.set_terms(terms)
+        return halves[-1]
+
+    monkeypatch.setattr(operations, "decide_ahead", then_read_anew)
+    alice = site.caller("alice", Role.REQUESTER, "vis")
+    with pytest.raises(NotPermitted, match="the policy none forbids it"):
+        ask(broker, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+    assert halves[0] is not None
+    assert halves[0].half.permitted_by, "it was permitted before the lock"
+
+
+def test_the_half_that_was_decided_before_the_lock_counts_for_what_it_was_decided_of_alone(
+    broker: Broker, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that comes out of admission in another form than it went in is asked about as it came out."""
+    alice, bob = site.caller("alice", Role.REQUESTER, "vis"), site.caller("bob", Role.REQUESTER, "vis")
+
+    def of_alice(terms: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
+        return decide_ahead(terms, replace(request, caller=alice), now)
+
+    monkeypatch.setattr(operations, "decide_ahead", of_alice)
+    with pytest.raises(NotPermitted):
+        ask(broker, bob, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
