@@ -42,6 +42,6 @@ def acting(caller: Caller, entry: Entry, verb: str, site: Site, now: datetime) -
     owner = entry.reservation.owner
     if may_see(caller, owner) and verdict_on(caller, verb, owner).allowed:
         return caller
-    if delegation_to(caller.name, entry, now) is None:
+    if delegation_to(caller, entry, now) is None:
         require_change(caller, entry, verb)
     return on_delegation(caller, verb, entry, site, now)

@@ -224,7 +224,7 @@ class TokenStore:
         """Whom a token stands for."""
         scopes = f", scopes {' '.join(token.scopes)}" if token.scopes else ""
         caller = self.site.caller(token.name, token.role, token.owner, token.expires_at, f"token {token.name}{scopes}")
-        return replace(caller, scopes=token.scopes) if token.scopes else caller
+        return replace(caller, scopes=token.scopes, known_since=token.created_at)
 
     def _present(self) -> _Read:
         # Taken before the reading: what is replaced meanwhile is read again.

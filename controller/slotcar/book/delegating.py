@@ -44,11 +44,11 @@ def require_still_handed(actor: str, entry: Entry, site: Site, now: datetime) ->
         actor.require(entry, site, now)
 
 
-def delegation_to(name: str, entry: Entry, now: datetime) -> Delegation | None:
-    """What of the reservation is handed to somebody now; nothing of one that is over."""
+def delegation_to(caller: Caller, entry: Entry, now: datetime) -> Delegation | None:
+    """What of the reservation is handed to the caller now; nothing of one that is over."""
     if not entry.is_live_at(now):
         return None
-    return next((one for one in running(entry, now) if one.to == name), None)
+    return next((one for one in running(entry, now) if one.is_to(caller)), None)
 
 
 def running(entry: Entry, now: datetime) -> tuple[Delegation, ...]:
@@ -59,14 +59,14 @@ def running(entry: Entry, now: datetime) -> tuple[Delegation, ...]:
 def shown_delegations(entry: Entry, caller: Caller, now: datetime) -> tuple[Delegation, ...]:
     """Those that run, as far as they are the caller's business: a delegate is shown its own."""
     is_owners = may_see(caller, entry.reservation.owner)
-    return tuple(one for one in running(entry, now) if is_owners or one.to == caller.name)
+    return tuple(one for one in running(entry, now) if is_owners or one.is_to(caller))
 
 
 def may_see_entry(caller: Caller, entry: Entry, site: Site, now: datetime) -> bool:
     """Whether the caller sees the reservation, by itself or because something of it is handed to it."""
     if may_see(caller, entry.reservation.owner):
         return True
-    delegation = delegation_to(caller.name, entry, now)
+    delegation = delegation_to(caller, entry, now)
     return delegation is not None and _verdict(delegation, caller, SEE, entry, site, now)[0].allowed
 
 
@@ -77,7 +77,7 @@ def on_delegation(caller: Caller, verb: str, entry: Entry, site: Site, now: date
     Raises:
         UnknownHandle: nothing of it is handed to the caller, or nothing any more. NotAllowed: not this verb.
     """
-    delegation = delegation_to(caller.name, entry, now)
+    delegation = delegation_to(caller, entry, now)
     if delegation is None:
         raise UnknownHandle(entry.handle)
     verdict, giver = _verdict(delegation, caller, verb, entry, site, now)
@@ -129,8 +129,9 @@ def without_delegation(entry: Entry, to: str, now: datetime) -> tuple[Delegation
     Raises:
         DelegationRefused: it has none, or none any more.
     """
-    withdrawn = delegation_to(to, entry, now)
+    there = running(entry, now) if entry.is_live_at(now) else ()
+    withdrawn = next((one for one in there if one.to == to), None)
     if withdrawn is None:
         name = "/".join(entry.reservation.key)
         raise DelegationRefused(f"nothing of {name} is delegated to {to}: it was withdrawn, has run out, or never was")
-    return withdrawn, [one for one in running(entry, now) if one is not withdrawn]
+    return withdrawn, [one for one in there if one is not withdrawn]

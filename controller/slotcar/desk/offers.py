@@ -26,7 +26,7 @@ def whoami(_verb: verbs.Whoami, desk: Desk, caller: Caller, now: datetime) -> do
         "delegations": [
             one
             for entry in delegated
-            if (delegation := delegation_to(caller.name, entry, now)) is not None
+            if (delegation := delegation_to(caller, entry, now)) is not None
             for one in delegated_documents(entry, [delegation])
         ],
     }

@@ -41,6 +41,7 @@ class Caller:
 
     Attributes:
         proof: by what it is known, in words: a token's name, a subject and its issuer, a certificate, an account.
+        known_since: when its token was made; None where nobody knows. What was handed to its name before was another's.
         scopes: of its token; see `slotcar.policy.scopes`. One without any is not narrowed.
         delegate: who acts, where these are the rights of whoever delegated one; see `slotcar.policy.delegating`.
     """
@@ -54,6 +55,7 @@ class Caller:
     policies: Policies = field(default_factory=shipped_policies, compare=False, repr=False)
     delegate: Actor | None = None
     scopes: tuple[str, ...] = ()
+    known_since: datetime | None = None
 
     @property
     def actor(self) -> Actor:

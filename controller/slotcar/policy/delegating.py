@@ -35,6 +35,10 @@ class Delegation:
     given_at: datetime
     groups: tuple[str, ...] = ()
 
+    def is_to(self, caller: Caller) -> bool:
+        """Whether it was handed to this caller: a token that was made later under the same name is another's."""
+        return self.to == caller.name and (caller.known_since is None or caller.known_since <= self.given_at)
+
     def giver(self, owner: str, site: Site) -> Caller:
         """Whoever gave it, as a requester of the reservation's owner: nobody hands on more than an owner may."""
         return as_requester(self.given_by, owner, frozenset(self.groups), site)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slotcar.admission import capacities
 from slotcar.auth.access import acting
 from slotcar.base.problems import SlotcarError
-from slotcar.book.delegating import Delegate, delegation_to, may_see_entry
+from slotcar.book.delegating import Delegate, delegation_to, may_see_entry, shown_delegations
 from slotcar.book.errors import DelegationRefused, UnknownHandle
 from slotcar.book.handing import Give, Withdraw
 from slotcar.book.memory_shelf import MemoryShelf
@@ -160,11 +160,26 @@ def test_what_is_over_is_in_nobodys_hands() -> None:
     shelf, entry = shelf_of()
     give(shelf, entry, handed())
     done(shelf, Move(NOW, entry.handle, "hep", to=State.CANCELLED))
-    assert delegation_to("bob", shelf[entry.handle], NOW) is None
+    assert delegation_to(Site().caller("bob", Role.REQUESTER), shelf[entry.handle], NOW) is None
     with pytest.raises(DelegationRefused, match="hep/a is over"):
         give(shelf, entry, handed())
     with pytest.raises(DelegationRefused, match="nothing of hep/a is delegated to bob"):
         done(shelf, Withdraw(NOW, entry.handle, "hep", to="bob"))
+
+
+def test_a_token_that_was_made_later_under_the_same_name_has_nothing_of_it() -> None:
+    shelf, entry = shelf_of()
+    give(shelf, entry, handed())
+    bob = Site().caller("bob", Role.REQUESTER)
+    first, second = (replace(bob, known_since=NOW + later) for later in (timedelta(), timedelta(seconds=1)))
+    assert delegation_to(first, shelf[entry.handle], NOW) == handed()
+    assert delegation_to(second, shelf[entry.handle], NOW) is None
+    assert shown_delegations(shelf[entry.handle], second, NOW) == ()
+    late = Rebind(NOW, entry.handle, Delegate.of(second, "bind", handed()), reservation=entry.reservation)
+    (answer,) = run_together([late], shelf.transaction())
+    assert isinstance(answer, UnknownHandle), "under the lock it is nobody's either"
+    done(shelf, Withdraw(NOW, entry.handle, "hep", to="bob"))
+    assert shelf[entry.handle].delegations == (), "its owner withdraws it by the name"
 
 
 def test_it_lasts_no_longer_than_the_reservation_and_there_are_so_many() -> None:

@@ -24,7 +24,7 @@ def show(visit: Visit) -> Answer:
     delegated = [
         (entry.handle, "/".join(entry.reservation.key), one)
         for entry in visit.broker.ledger.delegated(visit.now, to=visit.caller.name)
-        if (one := delegation_to(visit.caller.name, entry, visit.now)) is not None
+        if (one := delegation_to(visit.caller, entry, visit.now)) is not None
     ]
     model = {
         "delegated": delegated,

@@ -170,7 +170,7 @@ def _actions(visit: Visit, entry: Entry) -> dict[str, str]:
 
 def _why_not(visit: Visit, entry: Entry, verb: str) -> str:
     """Why the caller may not do the verb, by itself or by what was handed to it; empty where it may."""
-    if delegation_to(visit.caller.name, entry, visit.now) is None:
+    if delegation_to(visit.caller, entry, visit.now) is None:
         return why_not_change(visit.caller, verb, entry.reservation.owner)
     try:
         acting(visit.caller, entry, verb, visit.broker.site, visit.now)
