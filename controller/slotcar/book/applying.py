@@ -20,6 +20,7 @@ from slotcar.book.rights import check_flows, check_quotas, owners_usage
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.share_bounds import check_shares
 from slotcar.book.transaction import Transaction
+from slotcar.book.transfers import with_those_that_may_move
 
 T = TypeVar("T")
 
@@ -173,6 +174,11 @@ class PlannedChanges(Operation[T]):
         ]
 
     def _decided(self, transaction: Transaction, admit: Admit, old: Entry | None, staying: Collection[str]) -> Decided:
+        return with_those_that_may_move(
+            transaction, lambda stay: self._placed(transaction, admit.staying(stay), old, staying)
+        )
+
+    def _placed(self, transaction: Transaction, admit: Admit, old: Entry | None, staying: Collection[str]) -> Decided:
         stays = old if old and old.handle in staying else None
         answer = admit.decided(transaction, old, without=stays)
         wider = admit.request.wider

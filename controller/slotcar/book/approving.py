@@ -10,6 +10,7 @@ from slotcar.book.model import Condition, Entry, State
 from slotcar.book.operations import OnEntry, move, require_allowed
 from slotcar.book.recording import ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, firm_state, with_proposed_change
+from slotcar.book.share_bounds import check_approved
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import progress_after
 from slotcar_client.wire import verbs
@@ -37,9 +38,11 @@ class Approve(OnEntry):
 
     Attributes:
         condition: what must hold beside room in the tables, of the form that comes into force.
+        is_promised: domains have agreed on it in two phases; what was promised in the first is kept.
     """
 
     condition: Condition | None = None
+    is_promised: bool = False
 
     def run(self, transaction: Transaction) -> Entry:
         """
@@ -55,6 +58,8 @@ class Approve(OnEntry):
         transaction.terms.policy.endpoints.check(requested_entry.reservation, requested_entry.paths)
         check_flows(transaction, [requested_entry], self.now, name_other=True)
         ask(transaction, requested_entry, self.condition)
+        if not self.is_promised:
+            check_approved(transaction, requested_entry, entry if entry.proposed else None, self.now)
         if entry.proposed is None:
             return move(transaction, entry, State.COMMITTED, self.actor, self.now, "")
         return self._change(transaction, entry, requested_entry)

@@ -103,3 +103,11 @@ class PlanNotAdmitted(SlotcarError):
             "nothing of it was applied: "
             + "; ".join(f"{owner}/{name}: {r.sentence()}" for (owner, name), r in refusals)
         )
+
+
+class MayNotMove(SlotcarError):
+    """Transfers may not be as they would be to make room, or to be done in time: they stay as they are."""
+
+    def __init__(self, handles: frozenset[str]) -> None:
+        self.handles = handles
+        super().__init__(f"shares of communities do not let them move: {', '.join(sorted(handles))}")

@@ -35,7 +35,7 @@ from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.verb_rules import allows
 from slotcar.book.share_bounds import check_shares
 from slotcar.book.transaction import Transaction
-from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of
+from slotcar.book.transfers import done_by, movable_in, move_others, progress_after, rules_of, with_those_that_may_move
 from slotcar.policy.recalling import kept_of
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
@@ -188,19 +188,26 @@ class Admit(Operation[Entry | Refused]):
         self.check_rules(transaction, old)
         owner = self.request.reservation.owner
         before = owners_usage(transaction, {owner}, self.now)
-        answer = self.decided(transaction, old, without=old)
-        if isinstance(answer, Refused):
-            return answer
-        if old is not None:
-            transaction.give_back(old)
-        chosen = self.of(self.request.on(answer.path_number))
-        entry = chosen.settled(transaction, old, answer)
+        placed = with_those_that_may_move(transaction, lambda stay: self.staying(stay)._placed(transaction, old))
+        if isinstance(placed, Refused):
+            return placed
+        chosen, entry = placed
         chosen.check_platforms(transaction, entry)
         check_flows(transaction, [entry], self.now, name_other=self.request.names_others)
         check_quotas(transaction, before, self.now)
         check_permitted(transaction, [(self.request, entry, self.ahead)], self.now)
         check_shares(transaction, [(self.request, entry, old)], self.now)
         return entry
+
+    def _placed(self, transaction: Transaction, old: Entry | None) -> tuple[Admit, Entry] | Refused:
+        """The request on the way that it takes, and its entry."""
+        answer = self.decided(transaction, old, without=old)
+        if isinstance(answer, Refused):
+            return answer
+        if old is not None:
+            transaction.give_back(old)
+        chosen = self.of(self.request.on(answer.path_number))
+        return chosen, chosen.settled(transaction, old, answer)
 
     def check_platforms(self, transaction: Transaction, entry: Entry) -> None:
         """What no slot table says: whether the platforms can express it beside all others."""
@@ -259,6 +266,10 @@ class Admit(Operation[Entry | Refused]):
         entry = self.of(request)._settled(transaction, old)
         move_others(transaction, placed.moved, entry, self.now)
         return entry
+
+    def staying(self, handles: frozenset[str]) -> Admit:
+        """The same, for which these transfers do not move either."""
+        return replace(self, stay=self.stay | handles) if handles else self
 
     def of(self, request: AdmissionRequest) -> Admit:
         """The same of another form of the request."""

@@ -108,9 +108,9 @@ class _Uncounted:
 
 
 def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
-    """Asks what can be asked of a request before the lock; None where nobody is asked, or its slots are found under it."""
+    """Asks what can be asked of a request before the lock; None where nobody is asked, or its rates are found under it."""
     caller, site = request.caller, terms.policy.reserving.site
-    if caller is None or not request.reservation.slots or site.policies.is_open(ACTION, kind_of(caller)):
+    if caller is None or request.reservation.need is not None or site.policies.is_open(ACTION, kind_of(caller)):
         return None
     entry = Entry("", 0, State.COMMITTED, 0, request.reservation, request.paths, request.demands, now, now)
     about = _about(terms, _Uncounted(), request, entry, caller, now)

@@ -16,9 +16,9 @@ from slotcar.book.batch import Needs
 from slotcar.book.model import Entry, State
 from slotcar.book.operations import Operation
 from slotcar.book.recording import by_whom, record
-from slotcar.book.reporting import planned, record_behind
+from slotcar.book.reporting import planned, record_behind, require_shares
 from slotcar.book.transaction import Transaction
-from slotcar.book.transfers import move_others, moved_form
+from slotcar.book.transfers import move_others, moved_form, with_those_that_may_move
 from slotcar_client.wire.events import ReservationReplanned
 
 
@@ -60,11 +60,16 @@ class Replan(Operation[Entry | None]):
             UnknownHandle. SlotcarError: what the condition of one that would move raises.
         """
         entry = transaction.entries.get(self.handle)
-        need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
-        if need is None or progress is None or not is_off(entry, self.now):
+        if not is_off(entry, self.now):
             return None
+        return with_those_that_may_move(transaction, lambda stay: self._planned(transaction, entry, stay))
+
+    def _planned(self, transaction: Transaction, entry: Entry, stay: frozenset[str]) -> Entry | None:
+        need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
+        assert need is not None, "it is a volume by a deadline"
+        assert progress is not None, "it has reported"
         rest_bytes = remaining_bytes(entry, moment)
-        plan = planned(transaction, entry, need, rest_bytes, moment, self.now)
+        plan = planned(transaction, entry, need, rest_bytes, moment, self.now, stay)
         keeps = plan.profile == rest_of(entry.reservation, moment) or not plan.profile
         if keeps and plan.missing_bytes == progress.missing_bytes:
             return None
@@ -73,12 +78,13 @@ class Replan(Operation[Entry | None]):
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=new_progress, **form)
         transaction.take(changed)
+        require_shares(transaction, changed, entry, self.now)
         says = ReservationReplanned(
             **by_whom(changed, "slotcar"), remaining_bytes=rest_bytes, needed_bps=plan.needed_bps,
             missing_bytes=plan.missing_bytes, before=entry.reservation, reservation=changed.reservation,
         )  # fmt: skip
         record(transaction, changed, says, self.now)
         if plan.missing_bytes > progress.missing_bytes:
-            record_behind(transaction, changed, rest_bytes, new_progress, self.now)
+            record_behind(transaction, changed, rest_bytes, new_progress, self.now, plan.why_missing)
         move_others(transaction, plan.moved, changed, self.now)
         return changed

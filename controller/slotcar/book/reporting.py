@@ -10,20 +10,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from slotcar.admission.deadline import progress
+from slotcar.admission.deadline import Transfer, progress
 from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
-from slotcar.admission.rates import Profile
+from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, microbits
 from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
-from slotcar.book.errors import ProgressRefused
+from slotcar.book.errors import MayNotMove, ProgressRefused
 from slotcar.book.model import Entry, ProgressReport, State
 from slotcar.book.operations import OnEntry, move
 from slotcar.book.recording import by_whom, record
 from slotcar.book.rules.verb_rules import allows
+from slotcar.book.share_bounds import exceeds_shares
 from slotcar.book.transaction import Transaction
-from slotcar.book.transfers import movable_in, move_others, moved_form, rules_of, within
+from slotcar.book.transfers import (
+    movable_in,
+    move_others,
+    moved_form,
+    rules_of,
+    with_those_that_may_move,
+    within,
+)
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar_client.wire import verbs
 from slotcar_client.wire.events import ReservationBehind, ReservationEnded, ReservationProgress
@@ -45,15 +53,19 @@ class Report(OnEntry):
         need = self._checked(entry)
         if not self.remaining_bytes:
             return self._finished(transaction, entry)
+        return with_those_that_may_move(transaction, lambda stay: self._planned(transaction, entry, need, stay))
+
+    def _planned(self, transaction: Transaction, entry: Entry, need: VolumeByDeadline, stay: frozenset[str]) -> Entry:
         moment = next_second(self.now)
         before = rest_of(entry.reservation, moment)
-        plan = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
+        plan = planned(transaction, entry, need, self.remaining_bytes, moment, self.now, stay)
         progress = ProgressReport(self.remaining_bytes, self.now, plan.needed_bps, plan.missing_bytes)
         form = {} if plan.profile == before or not plan.profile else moved_form(entry, plan.profile, moment)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
         transaction.take(changed)
-        self._record(transaction, entry, changed, progress)
+        require_shares(transaction, changed, entry, self.now)
+        self._record(transaction, entry, changed, progress, plan.why_missing)
         move_others(transaction, plan.moved, changed, self.now)
         return changed
 
@@ -76,7 +88,9 @@ class Report(OnEntry):
             )
         return need
 
-    def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: ProgressReport) -> None:
+    def _record(
+        self, transaction: Transaction, before: Entry, after: Entry, progress: ProgressReport, why_missing: str
+    ) -> None:
         forms = (before.reservation, after.reservation) if before.demands != after.demands else (None, None)
         says = ReservationProgress(
             **by_whom(after, self.actor), remaining_bytes=progress.remaining_bytes, needed_bps=progress.needed_bps,
@@ -84,7 +98,7 @@ class Report(OnEntry):
         )  # fmt: skip
         record(transaction, after, says, self.now)
         if progress.missing_bytes:
-            record_behind(transaction, after, self.remaining_bytes, progress, self.now)
+            record_behind(transaction, after, self.remaining_bytes, progress, self.now, why_missing)
 
     def _finished(self, transaction: Transaction, entry: Entry) -> Entry:
         """All is moved: what is left of its profile is free at once."""
@@ -104,12 +118,17 @@ class Report(OnEntry):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A transfer's profile from a moment on, and those of others that move for it; see `slotcar.admission.deadline`."""
+    """A transfer's profile from a moment on, and those of others that move for it; see `slotcar.admission.deadline`.
+
+    Attributes:
+        why_missing: of `missing_bytes`, in words.
+    """
 
     needed_bps: int
     profile: Profile
     missing_bytes: int
     moved: Mapping[str, Profile]
+    why_missing: str = "all that is free is taken"
 
 
 def planned(
@@ -119,8 +138,10 @@ def planned(
     remaining_bytes: int,
     moment: datetime,
     now: datetime,
+    stay: frozenset[str],
 ) -> Planned:
-    """What the rest of a transfer can have from `moment` on. Changes nothing.
+    """What the rest of a transfer can have from `moment` on. Changes nothing. `stay`: handles of those that do not move; a
+    transfer that is one of them keeps what it has.
 
     Where a change waits for approval beside what is in force, nobody moves: both would need the room.
     """
@@ -129,24 +150,42 @@ def planned(
     transfer = transfer_of(
         allowed, entry.demands, need.window_from(moment), remaining_bytes, terms.policy.least_rate_bps
     )
+    if entry.handle in stay:
+        return _kept(entry, transfer, remaining_bytes, moment)
     with absent(tables, entry.demands, (entry.occupied,)):
         free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
         own = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
         if own.missing_bytes and entry.proposed is None:
-            others = movable_in(transaction, now, {entry.handle})
+            others = movable_in(transaction, now, {entry.handle, *stay})
             room = place_transfer(tables, transfer, rules_of(terms, now), lambda: others)
             if room is not None:
                 return Planned(own.needed_bps, room[0], 0, room[1])
     return Planned(own.needed_bps, own.profile, own.missing_bytes, {})
 
 
+def _kept(entry: Entry, transfer: Transfer, remaining_bytes: int, moment: datetime) -> Planned:
+    """What it has already, and what of the rest that does not move."""
+    rest = rest_of(entry.reservation, moment)
+    missing_bytes = max(0, -(microbits(rest) // MICROBITS_PER_BYTE - remaining_bytes))
+    return Planned(transfer.needed_bps, rest, missing_bytes, {}, "its community has no more for it")
+
+
+def require_shares(transaction: Transaction, changed: Entry, before: Entry, now: datetime) -> None:
+    """
+    Raises:
+        MayNotMove: a share of its community does not let a transfer become so; it keeps what it has.
+    """
+    if changed.demands != before.demands and exceeds_shares(transaction, changed, before, now):
+        raise MayNotMove(frozenset({changed.handle}))
+
+
 def record_behind(
-    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: ProgressReport, now: datetime
+    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: ProgressReport, now: datetime, why: str
 ) -> None:
     """Says what of a transfer cannot be moved by its deadline."""
     assert entry.reservation.need is not None
     missing, remaining = format_bytes_about(progress.missing_bytes, up=True), format_bytes(remaining_bytes)
-    words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: all that is free is taken"
+    words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: {why}"
     says = ReservationBehind(
         **by_whom(entry, "slotcar"), remaining_bytes=remaining_bytes, needed_bps=progress.needed_bps,
         missing_bytes=progress.missing_bytes, message=words,

@@ -50,6 +50,23 @@ def check_shares(
                 raise _refusal(verdict, share, used, request, with_proposed_change(entry), site)
 
 
+def check_approved(transaction: Transaction, entry: Entry, old: Entry | None, now: datetime) -> None:
+    """What was shared out may have become less since it was asked for. `old`: what is in force of it.
+
+    Raises:
+        ShareExceeded: see `check_shares`.
+    """
+    site = transaction.terms.policy.reserving.site
+    for share, verdict, used in verdicts_on_shares(transaction, entry, old, now):
+        if not verdict.allowed:
+            raise _exceeded(verdict, share, used, entry.reservation.owner, site)
+
+
+def exceeds_shares(transaction: Transaction, entry: Entry, old: Entry, now: datetime) -> bool:
+    """Whether a share does not let the entry become what it is, from `old`."""
+    return any(not verdict.allowed for _, verdict, _ in verdicts_on_shares(transaction, entry, old, now))
+
+
 def verdicts_on_shares(
     transaction: Transaction, entry: Entry, old: Entry | None, now: datetime
 ) -> Iterator[tuple[CommunityShare, Verdict, Used]]:
@@ -121,17 +138,23 @@ def busiest(others: Steps, during: Sequence[Window]) -> Used:
 def _refusal(
     verdict: Verdict, share: CommunityShare, used: Used, request: AdmissionRequest, entry: Entry, site: Site
 ) -> ShareExceeded:
-    names, (owner, name) = tuple(rule.name for rule in verdict.by), entry.reservation.key
-    rate_is_short = _what(verdict) == "rate" and not verdict.errors
-    largest = max(share.rate_bps - used.rate_bps, 0) if rate_is_short else 0
-    error = ShareExceeded(share_sentence(verdict, share, used, owner, site), names, largest or None)
+    owner, name = entry.reservation.key
+    error = _exceeded(verdict, share, used, owner, site)
     says = PolicyRefused(
-        actor=request.actor, owner=owner, name=name, policies=names, reservation=entry.reservation, message=str(error),
+        actor=request.actor, owner=owner, name=name, policies=error.policies, reservation=entry.reservation,
+        message=str(error),
         requester=kept_of(request.caller, owner) if request.caller is not None else None,
         is_change=request.replaces is not None, is_hold=request.hold_until is not None,
     )  # fmt: skip
     error.to_be_kept(entry.handle, says)
     return error
+
+
+def _exceeded(verdict: Verdict, share: CommunityShare, used: Used, owner: str, site: Site) -> ShareExceeded:
+    rate_is_short = _what(verdict) == "rate" and not verdict.errors
+    largest = max(share.rate_bps - used.rate_bps, 0) if rate_is_short else 0
+    names = tuple(rule.name for rule in verdict.by)
+    return ShareExceeded(share_sentence(verdict, share, used, owner, site), names, largest or None)
 
 
 def _what(verdict: Verdict) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
 from slotcar.base.timebase import MICROSECOND, Window, to_us
+from slotcar.book.errors import MayNotMove
 from slotcar.book.model import Entry, EntryChange, ProgressReport, State, Terms
 from slotcar.book.recording import ask, by_whom, record
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
+from slotcar.book.share_bounds import exceeds_shares
 from slotcar.book.transaction import Transaction
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar_client.wire.events import ReservationMoved
 
+T = TypeVar("T")
 #: Transfers that are over are forgotten when there are so many more than live ones.
 FORGOTTEN_ABOVE = 100
 
@@ -134,7 +137,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
     """Gives those that make room for the entry their new profiles, each with an event.
 
     Raises:
-        SlotcarError: what the condition of one that moves raises.
+        MayNotMove: shares of communities do not let some. SlotcarError: what the condition of one that moves raises.
     """
     changed = []
     for handle, profile in moved.items():
@@ -147,6 +150,25 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
             makes_room_for=entry.handle, makes_room_for_owner=entry.reservation.owner,
         )  # fmt: skip
         record(transaction, after, says, now)
-        changed.append(after)
-    for after in changed:
+        changed.append((before, after))
+    if staying := [after.handle for before, after in changed if exceeds_shares(transaction, after, before, now)]:
+        raise MayNotMove(frozenset(staying))
+    for _, after in changed:
         ask(transaction, after, transaction.terms.condition_of(after))
+
+
+def with_those_that_may_move(
+    transaction: Transaction, place: Callable[[frozenset[str]], T], stay: frozenset[str] = frozenset()
+) -> T:
+    """Places something for which others move, again without those that may not.
+
+    Args:
+        place: takes the handles of those that stay where they are, and raises `MayNotMove` of others alone.
+    """
+    while True:
+        mark = transaction.mark()
+        try:
+            return place(stay)
+        except MayNotMove as refused:
+            transaction.take_back(mark)
+            stay |= refused.handles

@@ -185,7 +185,7 @@ class LedgerSegments:
         if entry is None:
             raise SegmentRefused("the segment that was held is not there any more")
         if connection.version > 1 and entry.proposed is not None:
-            self.broker.ledger.approve(entry.handle, now, actor=actor)
+            self.broker.ledger.approve(entry.handle, now, actor=actor, is_promised=True)
         elif connection.version == 1 and entry.state is State.HELD:
             self.broker.ledger.commit(entry.handle, now, actor=actor)
         elif entry.state is not State.COMMITTED or entry.reservation.slots != self._reservation(connection).slots:

@@ -202,13 +202,16 @@ class Ledger:
         actor: str,
         expected_version: int | None = None,
         condition: Condition | None = None,
+        is_promised: bool = False,
     ) -> Entry:
-        """What waits of it comes into force: the reservation, or the change of it.
+        """What waits of it comes into force: the reservation, or the change of it. `is_promised`: see `Approve`.
 
         Raises:
             UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
         """
-        return self._writer.submit(Approve(now, handle, actor, expected_version, condition=condition))
+        return self._writer.submit(
+            Approve(now, handle, actor, expected_version, condition=condition, is_promised=is_promised)
+        )
 
     def reject(
         self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""

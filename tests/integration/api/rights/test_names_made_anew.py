@@ -1,4 +1,4 @@
-"""A token that is made anew under the name of another is somebody else: it takes over nothing that was handed to that one."""
+"""A token that is made anew under the name of another is somebody else, and takes over nothing that it was handed."""
 
 from __future__ import annotations
 
