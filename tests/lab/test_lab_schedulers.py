@@ -1,17 +1,22 @@
-"""hfsc and ets on real kernels: taken, changed in place, read back as given, undone to the byte, and they carry traffic."""
+"""hfsc and ets on real kernels: taken, changed in place, read back as given, undone to the byte, and they carry traffic;
+and flows that filters know by a port of SCTP."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from slotcar.base.vocabulary import Scheduler, Service
+from slotcar.base.vocabulary import Protocol, Scheduler, Service
 from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Endpoint
 from slotcar_lab.control import Lab
+from slotcar_lab.errors import LabError
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.snapshot import snapshot
 from tests.support.patience import wait_for
 from tests.unit.platforms.worlds import entry, intents
@@ -19,6 +24,7 @@ from tests.unit.platforms.worlds import entry, intents
 pytestmark = pytest.mark.lab
 ROUTER = "anl-edge"
 PACKETS = 20
+SCTP_ENDS = Path(__file__).parent / "sctp_ends.py"
 FLOW = {
     "source": Endpoint(host="anl-premium"),
     "destination": Endpoint(host="lbnl-premium", port=5401),
@@ -115,4 +121,33 @@ def test_a_router_goes_from_one_scheduler_to_another_and_back(lab: Lab, network:
     finally:
         for undo in reversed(undos):
             routers[0].run(undo)
+    assert snapshot(lab, ROUTER) == bare
+
+
+def carry_sctp(lab: Lab, port: int) -> None:
+    with lab.start_python("lbnl-premium", SCTP_ENDS, "listen", str(port)) as listening:
+        listening.wait_reported("listening", HANG_S)
+        with lab.start_python(
+            "anl-premium", SCTP_ENDS, "send", lab.topology.address_of("lbnl-premium"), str(port)
+        ) as sending:
+            assert sending.wait(HANG_S) == 0, sending.stderr
+        assert listening.wait(HANG_S) == 0, listening.stderr
+
+
+def test_a_flow_of_sctp_is_known_by_its_port(lab: Lab, network: Network, bare: str) -> None:
+    """A connection to another port, from the same host to the same host, is best effort."""
+    with suppress(LabError):  # a kernel of this machine's may have it built in
+        lab.check("", ["modprobe", "sctp"])
+    router = Router.chosen(lab, network, Scheduler.HTB)
+    unreserved, unmanage = router.become(router.read(), router.configuration())
+    try:
+        _, end = router.become(unreserved, router.configuration(rate_bps=8_000_000, protocol=Protocol.SCTP))
+        carry_sctp(lab, 5401)
+        carried = router.premium_packets()
+        assert carried >= PACKETS, "the packets of the association's own are the flow's, too"
+        carry_sctp(lab, 5402)
+        assert router.premium_packets() == carried
+        router.run(end)
+    finally:
+        router.run(unmanage)
     assert snapshot(lab, ROUTER) == bare

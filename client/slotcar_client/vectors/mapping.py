@@ -108,12 +108,15 @@ class Settings:
 
 
 def transports(vector: Vector) -> tuple[Transport, ...]:
-    """Those that can do what it asks for, the best first: by need (A1 §2). Reservations know no SCTP."""
+    """Those that can do what it asks for, the best first: by need (A1 §2). Where something is reserved that is TCP, whose
+    ports all routers' lists know; SCTP's are known on some."""
     if Option.RETRAN not in vector.coptions:
         return (Transport.UDP,)
     keeps = Option.MBP in vector.coptions or Option.RJ in vector.coptions
     reserves = vector.max_data_inrate or vector.max_data_outrate
-    return (Transport.SCTP, Transport.TCP) if keeps and not reserves else (Transport.TCP,)
+    if not keeps:
+        return (Transport.TCP,)
+    return (Transport.TCP, Transport.SCTP) if reserves else (Transport.SCTP, Transport.TCP)
 
 
 def choose(vector: Vector, ours: Iterable[Transport], theirs: Iterable[Transport]) -> Transport:
@@ -135,6 +138,8 @@ def ip_bytes(message_bytes: int, transport: Transport, *, framed: bool, mtu_byte
     if transport is Transport.TCP:
         full = mtu_bytes - HEADERS_BYTES[transport] - TIMESTAMPS_BYTES
         return -(-(message_bytes + (FRAME_BYTES if framed else 0)) * mtu_bytes // full)
+    if transport is Transport.SCTP:  # a DATA chunk is padded to a multiple of 4 (RFC 9260 §3.2)
+        message_bytes += -message_bytes % 4
     return message_bytes + parts_of(message_bytes, transport, mtu_bytes) * (
         mtu_bytes - room_bytes(transport, mtu_bytes)
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from slotcar.base.vocabulary import Protocol
 
 IP_HEADER_BYTES = 20
-#: RFC 768; RFC 9293 without options.
-TRANSPORT_HEADER_BYTES: dict[Protocol, int] = {Protocol.UDP: 8, Protocol.TCP: 20}
+#: RFC 768; RFC 9293 without options; RFC 9260 with the header of the one DATA chunk of a full packet.
+TRANSPORT_HEADER_BYTES: dict[Protocol, int] = {Protocol.UDP: 8, Protocol.TCP: 20, Protocol.SCTP: 28}
 
 #: GARA §5.1: "a minimum of 8 Kbytes and a maximum of 2 Mbytes".
 BURST_FLOOR_BYTES = 8_000
@@ -80,9 +80,9 @@ def burst_bytes(
 ) -> int:
     """Token bucket of a flow's policer, bytes (GARA §5.1), rounded up.
 
-    TCP: the policer's rate in bytes per second times the longest round-trip time, between `floor_bytes` and
-    `ceiling_bytes`. UDP: a quarter of that value, `floor_bytes` at least. The ceiling is each device's own, as D7.3
-    §8.1.1 measured one TCP flow at a CIR of 50 Mb/s to need 2.5 MB.
+    TCP, and SCTP, which has a window like it: the policer's rate in bytes per second times the longest round-trip time,
+    between `floor_bytes` and `ceiling_bytes`. UDP: a quarter of that value, `floor_bytes` at least. The ceiling is each
+    device's own, as D7.3 §8.1.1 measured one TCP flow at a CIR of 50 Mb/s to need 2.5 MB.
 
     Raises:
         ValueError: a negative rate or time, or a ceiling under the floor.
@@ -91,5 +91,5 @@ def burst_bytes(
         raise ValueError(f"a rate and a round-trip time are at least 0 (got {policer_rate_bps} bit/s, {rtt_us} us)")
     if ceiling_bytes < floor_bytes:
         raise ValueError(f"the burst ceiling of {ceiling_bytes} bytes is under the floor of {floor_bytes} bytes")
-    tcp = min(max(-(-policer_rate_bps * rtt_us // 8_000_000), floor_bytes), ceiling_bytes)
-    return tcp if protocol is Protocol.TCP else max(-(-tcp // 4), floor_bytes)
+    window = min(max(-(-policer_rate_bps * rtt_us // 8_000_000), floor_bytes), ceiling_bytes)
+    return window if protocol.has_window else max(-(-window // 4), floor_bytes)

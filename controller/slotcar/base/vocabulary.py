@@ -70,6 +70,13 @@ class Profile(StrEnum):
 class Protocol(StrEnum):
     TCP = "tcp"
     UDP = "udp"
+    SCTP = "sctp"
+
+    @property
+    def has_window(self) -> bool:
+        """Whether its sender has as much under way as a window holds, and slows down where packets are lost: what polices
+        it must take a window at once (GARA §5.1 of TCP; RFC 9260 §7 of SCTP)."""
+        return self is not Protocol.UDP
 
 
 class Scheduler(StrEnum):

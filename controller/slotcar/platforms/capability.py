@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slotcar.base.units import format_bytes_about, format_rate, format_rate_about
+from slotcar.base.vocabulary import Protocol
+from slotcar.platforms.intent.model import EdgeFlow
 from slotcar.platforms.model import BeyondLimit, Unrenderable
 
 
@@ -36,6 +38,22 @@ def limit_words(wanted: int, most: int, unit: str) -> str:
     if unit == "bytes":
         return f"{format_bytes_about(wanted, up=True)} wanted, {format_bytes_about(most)} at most"
     return f"{wanted} {unit} wanted, {most} at most"
+
+
+def without_unseen_ports(flow: EdgeFlow, lists: str) -> EdgeFlow:
+    """The flow, which a platform can match whose `lists` know ports of TCP and UDP alone.
+
+    Raises:
+        Unrenderable: it has ports of another protocol.
+    """
+    match = flow.match
+    if match.protocol in (Protocol.TCP, Protocol.UDP) or (match.source_port, match.destination_port) == (None, None):
+        return flow
+    protocol = match.protocol.upper()
+    raise Unrenderable(
+        f"{flow.interface.device}: {flow.label} has ports of {protocol}, and {lists} know those of TCP and UDP alone: leave"
+        f" the ports out, for all {protocol} between the two addresses"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from slotcar.reservation.times import FIRST_YEAR, LAST_YEAR, parse_zone
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 #: Digits and points are meant as an address, never as a host's name.
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
-_HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
+_HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40, Protocol.SCTP: 48}
 MOST_VIA = 64
 MOST_LABELS = 64
 #: How the labels begin that Slotcar gives to segments of connections: by them policies know who asked for one.

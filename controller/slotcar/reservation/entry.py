@@ -74,7 +74,7 @@ class EntryReader(Keys):
         service = fields["service"]
         protocol = fields["protocol"]
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)
-        fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US)
+        fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol and protocol.has_window else DEFAULT_RTT_US)
         self._refusal_with_recurrence(fields["if_unready"])
         if long_keys & read_together:
             return None

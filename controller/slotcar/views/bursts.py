@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from slotcar.admission.arithmetic import policer_rate_bps
 from slotcar.base.units import format_bytes_about, format_latency, format_rate
-from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
+from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.book.timeline import Active
 from slotcar.network.model import Network
 from slotcar.network.path.model import Path
@@ -35,16 +35,16 @@ def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[A
 def _notes(
     reservation: Reservation, way: Direction, path: Path, rate_bps: int, network: Network
 ) -> Iterator[Approximation]:
-    """A TCP connection needs rate times round-trip time (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB at 50 Mb/s and 400 ms).
-    What a flow sends at once, an SLS must take at once (GARA §4.2)."""
+    """A connection with a window needs rate times round-trip time (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB of one of TCP at
+    50 Mb/s and 400 ms). What a flow sends at once, an SLS must take at once (GARA §4.2)."""
     if (ingress := first_ingress(path, network)) is None:
         return
     device, flow = network.devices[ingress.device], f"{reservation.owner}/{reservation.name} {way.value}"
     packet_bytes, protocol = reservation.packet_size_bytes, reservation.protocol
     needed = -(-policer_rate_bps(rate_bps, packet_bytes, protocol) * reservation.rtt_us // 8_000_000)
-    if protocol is Protocol.TCP and needed > device.burst_ceiling_bytes:
+    if protocol.has_window and needed > device.burst_ceiling_bytes:
         words = (
-            f"{flow}: one TCP connection of {format_latency(reservation.rtt_us)} needs a burst of"
+            f"{flow}: one {protocol.upper()} connection of {format_latency(reservation.rtt_us)} needs a burst of"
             f" {format_bytes_about(needed, up=True)} at {format_rate(rate_bps)}, and has"
             f" {format_bytes_about(device.burst_ceiling_bytes)} (slotcar_burst_ceiling): it may stay below its rate (GARA"
             " §5.1, D7.3 §8.1.1); say its path's own rtt, where that is shorter"

@@ -116,7 +116,7 @@ def _numbers(
                 yield Number(
                     str(ingress), "peak", cir_bps * PEAK_FACTOR, "bit/s", f"{PEAK_FACTOR} x the policer's (RFC 2698)"
                 )
-            quarter = "" if protocol is Protocol.TCP else ", a quarter of that for UDP"
+            quarter = "" if protocol.has_window else ", a quarter of that for UDP"
             yield Number(
                 str(ingress), "burst", configured_bytes, "bytes",
                 f"policer's rate x {format_latency(reservation.rtt_us)} of rtt / 8{quarter};"

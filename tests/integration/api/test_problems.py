@@ -29,7 +29,7 @@ def test_what_is_nowhere_and_a_method_that_is_not_known_are_problems_too(api: ht
 
 
 def test_every_wrong_key_is_listed_with_what_would_be_right(api: httpx.Client) -> None:
-    wrong = body(rate="36", protocol="sctp", bandwidth="1 Mbit/s", source=None)
+    wrong = body(rate="36", protocol="icmp", bandwidth="1 Mbit/s", source=None)
     document = problem(api.post("/v1/reservations", json=wrong), 422, "invalid-input")
     errors = {one["key"]: one for one in document["errors"]}
     assert set(errors) == {"rate", "protocol", "bandwidth", "source"}

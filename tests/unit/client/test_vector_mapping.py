@@ -63,8 +63,8 @@ def test_the_transport_follows_from_the_need(options: Option, expected: list[Tra
     assert list(transports(Vector(coptions=options, max_data_t=9))) == expected
 
 
-def test_what_is_reserved_is_not_sctp_which_reservations_do_not_know() -> None:
-    assert transports(replace(VIDEO, coptions=Option.RETRAN | Option.MBP)) == (TCP,)
+def test_what_is_reserved_is_tcp_before_sctp_whose_ports_not_all_routers_know() -> None:
+    assert transports(replace(VIDEO, coptions=Option.RETRAN | Option.MBP)) == (TCP, SCTP)
 
 
 def test_the_best_transport_that_both_ends_have_is_taken() -> None:
@@ -77,7 +77,7 @@ def test_the_best_transport_that_both_ends_have_is_taken() -> None:
         choose(VIDEO, [UDP], [TCP])
 
 
-@pytest.mark.parametrize("transport", [TCP, UDP])
+@pytest.mark.parametrize("transport", [TCP, UDP, SCTP])
 @given(vector=VECTORS)
 def test_what_is_reserved_lets_all_messages_at_the_vector_s_rate_pass(transport: Transport, vector: Vector) -> None:
     """The controller's own arithmetic gives its policer at least the packets of the vector's rate, and hardly more."""

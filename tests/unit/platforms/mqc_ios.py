@@ -375,7 +375,8 @@ def _setting(line: str) -> str:
 def _permits(entry: list[str], packet: Packet) -> bool:
     ends = re.fullmatch(r"permit (\S+) host (\S+)(?: eq (\d+))? host (\S+)(?: eq (\d+))?", " ".join(entry))
     assert ends is not None
-    mine = (packet.protocol, packet.source, str(packet.source_port), packet.destination, str(packet.destination_port))
+    number = {"sctp": "132"}.get(packet.protocol, packet.protocol)
+    mine = (number, packet.source, str(packet.source_port), packet.destination, str(packet.destination_port))
     return all(wanted is None or wanted == has for wanted, has in zip(ends.groups(), mine, strict=True))
 
 

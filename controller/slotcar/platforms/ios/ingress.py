@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device, InterfaceId
-from slotcar.platforms.capability import Capability
+from slotcar.platforms.capability import Capability, without_unseen_ports
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import FLOW_ACLS
@@ -23,6 +23,7 @@ from slotcar.platforms.ios.objects import (
     PolicyMap,
 )
 from slotcar.platforms.ios.order import ranked
+from slotcar.platforms.ios.words import PROTOCOLS
 from slotcar.platforms.model import Unrenderable
 
 LABEL_LETTERS = 80
@@ -31,12 +32,15 @@ LABEL_LETTERS = 80
 def list_of(flow: EdgeFlow, name: str, mark: str = "", *, remark_last: bool = False) -> AccessList:
     """The access list that a flow is known by. Its remark, before its entry, is the flow's label after `mark`.
 
+    Raises:
+        Unrenderable: the flow has ports that no list knows.
+
     `remark_last`: of a list that is edited in place. IOS appends: to put another remark before an entry, the entry would
     have to go and come again, and its flow's packets would be without a class meanwhile.
     """
-    match = flow.match
+    match = without_unseen_ports(flow, "IOS's lists").match
     entry = Entry(
-        match.protocol.value,
+        PROTOCOLS.get(match.protocol, match.protocol.value),
         str(match.source_address), match.source_port, str(match.destination_address), match.destination_port,
     )  # fmt: skip
     remark = Entry(remark=f"{mark}{flow.label[:LABEL_LETTERS]}".rstrip(" "))

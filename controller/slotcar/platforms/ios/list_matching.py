@@ -11,11 +11,10 @@ from enum import Enum
 from ipaddress import AddressValueError, IPv4Address
 
 from slotcar.platforms.ios.objects import Entry
-from slotcar.platforms.ios.words import PORTS
+from slotcar.platforms.ios.words import PORTS, PROTOCOLS
 
 _ALL_BITS = 0xFFFF_FFFF
 _MOST = 65_535
-_PROTOCOLS = {"6": "tcp", "17": "udp"}
 _GROUP = "object-group"
 
 
@@ -59,7 +58,7 @@ def _reach(words: list[str], flow: Entry, *, in_group: bool) -> _Reach:
     """`in_group`: whether the packets are among those of each object group."""
     rest = iter(words)
     first = next(rest, "")
-    protocol = _PROTOCOLS.get(first, first)
+    protocol = PROTOCOLS.get(first, first)
     if _is_standard(first):
         return _standard(words, flow)
     if first == _GROUP:  # of services: protocols with their ports

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slotcar.base.texts import BLANKS, words_of
+from slotcar.base.vocabulary import Protocol
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.free_text import UnendedText
 from slotcar.platforms.ios.objects import (
@@ -34,7 +35,7 @@ from slotcar.platforms.ios.objects import (
 )
 from slotcar.platforms.ios.order import canonical
 from slotcar.platforms.ios.tree import Node, parse
-from slotcar.platforms.ios.words import PORTS, dscp_name
+from slotcar.platforms.ios.words import PORTS, PROTOCOLS, dscp_name
 from slotcar.platforms.model import Unreadable
 
 #: What a reading asks.
@@ -42,6 +43,7 @@ SHOW = "show running-config"
 #: What tells a numbered list of Slotcar's from an operator's in the same range.
 MARK = "slotcar "
 _ENTRY = re.compile(r"^(?:\d+ )?permit ([^ ]+) host ([^ ]+)(?: eq ([^ ]+))? host ([^ ]+)(?: eq ([^ ]+))?$")
+_OURS = frozenset(PROTOCOLS.get(one.value, one.value) for one in Protocol)
 _SEQUENCE = re.compile(r"^\d+ (?=permit |deny |remark )")
 _MATCH_LIST = re.compile(r"^match access-group (?:name )?([^ ]+)$")
 _MATCH_POINTS = re.compile(r"^match (?:ip )?(dscp|precedence) (.+)$")
@@ -147,9 +149,10 @@ def attachments(name: str, node: Node) -> Interface:
 def entry(line: str) -> Entry:
     """An entry of an access list, without its sequence number, ports as numbers."""
     if parts := _ENTRY.match(line):
-        protocol, source, source_port, destination, destination_port = parts.groups()
+        word, source, source_port, destination, destination_port = parts.groups()
+        protocol = PROTOCOLS.get(word, word)
         ports = [_port(protocol, port) for port in (source_port, destination_port)]
-        if protocol in PORTS and "other" not in ports:
+        if protocol in _OURS and "other" not in ports:
             return Entry(protocol, source, ports[0], destination, ports[1])  # type: ignore[arg-type]
     line = _SEQUENCE.sub("", line)
     return Entry(remark=line.removeprefix("remark ")) if line.startswith("remark ") else Entry(other=line)

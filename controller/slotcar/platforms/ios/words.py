@@ -16,6 +16,8 @@ PORTS = {
     protocol: dict(zip(words.split()[::2], map(int, words.split()[1::2]), strict=True))
     for protocol, words in _PORTS.items()
 }
+#: Protocols of lists by the word that all releases take. Of SCTP that is its number; IOS XE prints its name.
+PROTOCOLS = {"6": "tcp", "17": "udp", "sctp": "132"}
 #: Code points by the name that IOS prints (RFC 2474, RFC 2597, RFC 3246).
 DSCP_NAMES: dict[int, str] = (
     {0: "default", 46: "ef"}

@@ -33,7 +33,7 @@ _UNITS = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 #: Match values that Junos may print by name or by number.
 _WORDS = {
     "dscp": {"ef": "46", "af11": "10", "af12": "12", "af13": "14", "be": "0", "cs0": "0", "cs1": "8"},
-    "protocol": {"6": "tcp", "17": "udp"},
+    "protocol": {"6": "tcp", "17": "udp", "132": "sctp"},
 }
 _APPLIED = ("apply-groups", "apply-groups-except")
 #: Marks Slotcar's term in an operator's filter where others are asked before it: it differs from what is wanted.
