@@ -22,6 +22,8 @@ INVENTORIES = "inventories-read"
 NOBODYS = frozenset({".lockfile", INVENTORIES})
 #: Of what is in a folder that is left.
 MOST_SHOWN = 5
+#: Python's own, of a process that has locks or pipes for others: it ends with that process, which without xdist is this one.
+TRACKER = "from multiprocessing.resource_tracker import main"
 #: A process that was told to end and is still there after so long hangs.
 GRACE_S = PATIENCE_S
 
@@ -86,6 +88,8 @@ class Run:
         return left
 
     def _is_of_this_run(self, process: psutil.Process) -> bool:
+        if process.ppid() == os.getpid() and TRACKER in " ".join(process.cmdline()):
+            return False
         if any(f"{self._folder}{os.sep}" in word for word in process.cmdline()):
             return True
         with suppress(psutil.Error):

@@ -24,7 +24,12 @@ def test_passes(tmp_path):
     child.returncode = 0
     tempfile.mkdtemp(prefix="forgotten-")
 """
-TIDY = "def test_passes(tmp_path):\n    (tmp_path / 'kept').touch()\n"
+TIDY = """
+import multiprocessing
+def test_passes(tmp_path):
+    (tmp_path / 'kept').touch()
+    multiprocessing.get_context("spawn").Lock()
+"""
 
 
 def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
