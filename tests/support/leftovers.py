@@ -22,7 +22,7 @@ INVENTORIES = "inventories-read"
 NOBODYS = frozenset({".lockfile", INVENTORIES})
 #: Of what is in a folder that is left.
 MOST_SHOWN = 5
-#: Python's own, of a process that has locks or pipes for others: it ends with that process, which without xdist is this one.
+#: Python's own, of a process that has locks for others: it ends with that process, which without xdist is this one.
 TRACKER = "from multiprocessing.resource_tracker import main"
 #: A process that was told to end and is still there after so long hangs.
 GRACE_S = PATIENCE_S
