@@ -22,6 +22,7 @@ from benchmarks.common import Figure, Pace, Say, count, database_cpu_s, figures,
 from slotcar.admission.model import Refused
 from slotcar.base.vocabulary import Protocol, Service
 from slotcar.book.model import AdmissionRequest, Terms
+from slotcar.book.operations import Admit
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop
 from slotcar.network.path.model import Path as NetworkPath
@@ -95,7 +96,7 @@ def _own(url: str, work: Workload, say: Say, seconds: float) -> tuple[Pace, floa
 
 
 def admit(ledger: Ledger, request: AdmissionRequest) -> None:
-    answer = ledger.admit(request, NOW)
+    answer = ledger.run(Admit(NOW, request))
     assert not isinstance(answer, Refused), answer.sentence()
 
 

@@ -19,6 +19,7 @@ from slotcar.base.settings import load_settings
 from slotcar.base.timebase import SYSTEM, Window
 from slotcar.base.vocabulary import Protocol, Service
 from slotcar.book.model import AdmissionRequest, Entry, Terms
+from slotcar.book.operations import Admit
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import active_at
 from slotcar.measuring.counters.metering import Meter
@@ -90,7 +91,7 @@ def _admitted(ledger: Ledger, number: int, network: object) -> Entry:
         rate_bps=1_000_000, windows=(Window(now, now + timedelta(days=1)),),
     )  # fmt: skip
     ask = route(asked_for, network)  # type: ignore[arg-type]
-    entry = ledger.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="bench"), now)
+    entry = ledger.run(Admit(now, AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="bench")))
     if not isinstance(entry, Entry):
         raise SystemExit(str(entry))
     return replace(entry)

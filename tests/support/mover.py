@@ -20,6 +20,9 @@ from slotcar.admission.model import Demand
 from slotcar.base.vocabulary import Shape
 from slotcar.book.errors import ForbiddenTransition, ProgressRefused
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
+from slotcar.book.reporting import Report
 from slotcar.book.rules.policy import Policy
 from slotcar.store import Ledger, open_ledger
 from tests.support.requests import RESOURCES, T0, request, reservation, transfer
@@ -46,17 +49,19 @@ def drawn_request(name: str, chance: random.Random, first: int) -> AdmissionRequ
 
 def act(ledger: Ledger, racer: str, number: int, chance: random.Random) -> list[str]:
     now = T0 + number * PACE
-    answer = ledger.admit(drawn_request(f"{racer}-{number}", chance, int((now - T0) / timedelta(minutes=1)) + 1), now)
+    answer = ledger.run(
+        Admit(now, drawn_request(f"{racer}-{number}", chance, int((now - T0) / timedelta(minutes=1)) + 1))
+    )
     if not isinstance(answer, Entry):
         return ["refused"]
     done = ["transfer" if answer.reservation.need else "fixed"]
     if chance.random() < 0.2:
-        ledger.transition(answer.handle, State.CANCELLED, now, actor=racer)
+        ledger.run(Move(now, answer.handle, racer, to=State.CANCELLED))
         return [*done, "cancelled"]
     if answer.reservation.need and chance.random() < 0.5:
         remaining = chance.randrange(answer.reservation.need.volume_bytes + 1)
         try:
-            entry = ledger.report(answer.handle, remaining, now, actor=racer)
+            entry = ledger.run(Report(now, answer.handle, racer, remaining_bytes=remaining))
             done.append("behind" if entry.progress and entry.progress.missing_bytes else "reported")
         except (ProgressRefused, ForbiddenTransition):
             done.append("too late")

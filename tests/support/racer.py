@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from slotcar.book.model import Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
 from slotcar.store import open_ledger
 from tests.support.requests import RESOURCES, T0, request, reservation
 
@@ -32,9 +34,9 @@ def main() -> None:
 
         def ask(one: tuple[str, int, int, int, bool]) -> str:
             name, rate_bps, start, end, fickle = one
-            answer = ledger.admit(request(reservation(name, rate_bps, start, end)), T0)
+            answer = ledger.run(Admit(T0, request(reservation(name, rate_bps, start, end))))
             if isinstance(answer, Entry) and fickle:
-                ledger.transition(answer.handle, State.CANCELLED, T0, actor=racer)
+                ledger.run(Move(T0, answer.handle, racer, to=State.CANCELLED))
                 return "cancelled"
             return "admitted" if isinstance(answer, Entry) else "refused"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from slotcar.admission.program import LinearProgram
+if TYPE_CHECKING:
+    from slotcar.admission.program import LinearProgram
 
 #: A caller waits meanwhile, and with it whoever wants the ledger's lock.
 MOST_S = 0.5
@@ -45,6 +44,8 @@ class HighsSolver:
 
 
 def _model(highspy: Any, program: LinearProgram) -> Any:
+    import numpy as np
+
     columns, rows = len(program.cost), len(program.bounds)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from slotcar.book.operations import Operation
+from slotcar.book.operation import Operation
 from slotcar.book.transaction import Transaction
 from slotcar_client.wire.events import Kind
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
@@ -14,7 +15,8 @@ from slotcar.book.batch import Key, Labelled, Needs
 from slotcar.book.errors import PlanNotAdmitted, StaleLedger
 from slotcar.book.groups import waiting_together
 from slotcar.book.model import AdmissionRequest, Cancellation, Entry, State, Terms
-from slotcar.book.operations import Admit, Operation, move
+from slotcar.book.operation import Operation, move
+from slotcar.book.operations import Admit
 from slotcar.book.permitting import DecidedAhead, check_permitted, decide_ahead
 from slotcar.book.rights import check_flows, check_quotas, owners_usage
 from slotcar.book.rules.quotas import Usage
@@ -208,6 +210,15 @@ class ApplyPlan(PlannedChanges[tuple[Entry, ...]]):
     """All changes of a plan or none."""
 
     basis: Basis | None = None
+
+    @classmethod
+    def of(
+        cls, changes: Sequence[AdmissionRequest | Cancellation], now: datetime, actor: str, basis: Basis | None = None
+    ) -> ApplyPlan:
+        """Of changes in any order. `basis`: what must be as the plan saw it, and come out as it said."""
+        cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
+        requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
+        return cls(now, cancellations, requests, actor, basis)
 
     @property
     def needs(self) -> Needs:

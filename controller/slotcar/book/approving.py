@@ -7,7 +7,7 @@ from typing import Any
 
 from slotcar.book.errors import ForbiddenTransition
 from slotcar.book.model import Condition, Entry, State
-from slotcar.book.operations import OnEntry, move, require_allowed
+from slotcar.book.operation import OnEntry, move, require_allowed
 from slotcar.book.recording import ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, firm_state, with_proposed_change
 from slotcar.book.share_bounds import check_approved

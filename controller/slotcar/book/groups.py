@@ -14,7 +14,7 @@ from slotcar.book.approving import Approve, Reject
 from slotcar.book.batch import Key
 from slotcar.book.errors import ForbiddenTransition, StaleVersion
 from slotcar.book.model import GROUP_STATES, OCCUPYING, AdmissionRequest, Entry, State
-from slotcar.book.operations import Operation, move
+from slotcar.book.operation import Operation, move
 from slotcar.book.rights import firm_state
 from slotcar.book.rules.amounts import amount_of
 from slotcar.book.rules.gate import Gate, needs_approval

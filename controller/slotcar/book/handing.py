@@ -7,7 +7,7 @@ from datetime import datetime
 
 from slotcar.book.delegating import with_delegation, without_delegation
 from slotcar.book.model import Entry
-from slotcar.book.operations import OnEntry
+from slotcar.book.operation import OnEntry
 from slotcar.book.recording import by_whom, record
 from slotcar.book.transaction import Transaction
 from slotcar.policy.delegating import Delegation

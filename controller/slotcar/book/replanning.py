@@ -14,7 +14,7 @@ from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
 from slotcar.base.timebase import to_us
 from slotcar.book.batch import Needs
 from slotcar.book.model import Entry, State
-from slotcar.book.operations import Operation
+from slotcar.book.operation import Operation
 from slotcar.book.recording import by_whom, record
 from slotcar.book.reporting import planned, record_behind, require_shares
 from slotcar.book.transaction import Transaction

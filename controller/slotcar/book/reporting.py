@@ -19,7 +19,7 @@ from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.book.errors import MayNotMove, ProgressRefused
 from slotcar.book.model import Entry, ProgressReport, State
-from slotcar.book.operations import OnEntry, move
+from slotcar.book.operation import OnEntry, move
 from slotcar.book.recording import by_whom, record
 from slotcar.book.rules.verb_rules import allows
 from slotcar.book.share_bounds import exceeds_shares

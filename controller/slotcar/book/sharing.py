@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slotcar.book.errors import ShareRefused
-from slotcar.book.operations import Operation
+from slotcar.book.operation import Operation
 from slotcar.book.transaction import Transaction
 from slotcar.policy.sharing import MOST_SHARES, CommunityShare
 from slotcar_client.wire.events import OfShare, ShareGiven, ShareWithdrawn

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from slotcar.admission import SlotTables
 from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.running_totals import RunningTotals
 from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
+
+if TYPE_CHECKING:
+    from slotcar.admission import SlotTables
+    from slotcar.book.running_totals import RunningTotals
 
 
 class Shelf(Protocol):

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slotcar.admission import SlotTables
 from slotcar.book.batch import Head, Key, Needs, Notes, Remembered, Savepoint
 from slotcar.book.batch_entries import BatchEntries
 from slotcar.book.errors import ForbiddenTransition
 from slotcar.book.model import TRANSITIONS, Entry, State, Terms
 from slotcar.book.rules.flows import ReservedFlow
-from slotcar.book.running_totals import RunningTotals
 from slotcar.book.shelf import Shelf
 from slotcar.policy.sharing import CommunityShare
+
+if TYPE_CHECKING:
+    from slotcar.admission import SlotTables
+    from slotcar.book.running_totals import RunningTotals
 
 
 class Transaction:

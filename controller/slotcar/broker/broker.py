@@ -8,8 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
+from slotcar.book.applying import ApplyPlan
+from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup, RejectGroup
 from slotcar.book.model import Entry, State
+from slotcar.book.operation import Move
+from slotcar.book.operations import ExtendHold
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_reason
 from slotcar.book.rules.roles import Caller
@@ -49,7 +53,7 @@ class Broker(ReservationFiles):
             ForbiddenTransition: it is not held.
         """
         entry, caller = self._changeable(which, caller, "commit", now, alone=True)
-        return self.ledger.commit(entry.handle, now, actor=caller.actor, expected_version=expected_version)
+        return self.ledger.run(Commit(now, entry.handle, caller.actor, expected_version))
 
     def cancel(
         self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
@@ -61,8 +65,8 @@ class Broker(ReservationFiles):
         """
         entry, caller = self._changeable(which, caller, "cancel", now, alone=True)
         require_reason(reason)
-        return self.ledger.transition(
-            entry.handle, State.CANCELLED, now, actor=caller.actor, expected_version=expected_version, reason=reason
+        return self.ledger.run(
+            Move(now, entry.handle, caller.actor, expected_version, to=State.CANCELLED, reason=reason)
         )
 
     def approve(self, which: str, expected_version: int, caller: Caller, now: datetime) -> Entry:
@@ -76,12 +80,14 @@ class Broker(ReservationFiles):
         entry = self._alone(self.status(which, caller))
         change = entry.proposed
         routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
-        return self.ledger.approve(
-            entry.handle,
-            now,
-            actor=caller.actor,
-            expected_version=expected_version,
-            condition=self._platform_limits.condition(routed) if routed else None,
+        return self.ledger.run(
+            Approve(
+                now,
+                entry.handle,
+                caller.actor,
+                expected_version,
+                condition=self._platform_limits.condition(routed) if routed else None,
+            )
         )
 
     def reject(
@@ -95,7 +101,7 @@ class Broker(ReservationFiles):
         roles.require_operator(caller, "reject a reservation", "reject")
         require_reason(reason)
         handle = self._alone(self.status(which, caller)).handle
-        return self.ledger.reject(handle, now, actor=caller.actor, expected_version=expected_version, reason=reason)
+        return self.ledger.run(Reject(now, handle, caller.actor, expected_version, reason=reason))
 
     def extend(
         self, which: str, by: timedelta, caller: Caller, now: datetime, expected_version: int | None = None
@@ -108,9 +114,7 @@ class Broker(ReservationFiles):
         entry, caller = self._changeable(which, caller, "extend", now, alone=True)
         if not allows(verbs.Extend, entry.state):
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
-        return self.ledger.extend_hold(
-            entry.handle, now + by, now, actor=caller.actor, expected_version=expected_version
-        )
+        return self.ledger.run(ExtendHold(now, entry.handle, caller.actor, expected_version, hold_until=now + by))
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
@@ -128,7 +132,9 @@ class Broker(ReservationFiles):
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
         how: dict[str, Any] = {"hold_until": now + hold} if hold else {}
-        entries = self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.actor)
+        entries = self.ledger.run(
+            ApplyPlan.of([self._request(one, caller, **how) for one in members], now, actor=caller.actor)
+        )
         groups: dict[str, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.group or "", []).append(entry)
@@ -159,4 +165,4 @@ class Broker(ReservationFiles):
             access.require_change(caller, one, _VERB_OF[change])
         require_reason(reason)
         group = members[0].group or ""
-        return self.ledger.on_group(change(now, group, caller.actor, reason, expected_version))
+        return self.ledger.run(change(now, group, caller.actor, reason, expected_version))

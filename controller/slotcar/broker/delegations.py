@@ -11,6 +11,7 @@ from slotcar.auth import access
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import iso
 from slotcar.book.errors import DelegationRefused
+from slotcar.book.handing import Give, Withdraw
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import may_overview, only_owner
 from slotcar.broker.queries import Queries
@@ -47,9 +48,7 @@ class Delegations:
         verbs = tuple(one for one in DELEGABLE if one in may)
         self._require_own(caller, verbs, owner, groups)
         delegation = Delegation(to, verbs, until, caller.name, now, tuple(sorted(groups)))
-        return self.broker.ledger.delegate(
-            entry.handle, delegation, now, actor=caller.actor, expected_version=expected_version
-        )
+        return self.broker.ledger.run(Give(now, entry.handle, caller.actor, expected_version, delegation=delegation))
 
     def withdraw(
         self, which: str, to: str, caller: Caller, now: datetime, expected_version: int | None = None
@@ -61,9 +60,7 @@ class Delegations:
         """
         entry = self.broker.status(which, caller)
         caller = access.acting(caller, entry, "withdraw", self.broker.site, now)
-        return self.broker.ledger.withdraw(
-            entry.handle, to, now, actor=caller.actor, expected_version=expected_version
-        )
+        return self.broker.ledger.run(Withdraw(now, entry.handle, caller.actor, expected_version, to=to))
 
     def listed(self, caller: Caller, now: datetime, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
         """Reservations of which something is delegated, by number: those of the caller's owner, and those of which it was

@@ -9,6 +9,7 @@ from functools import partial
 
 from slotcar.auth import access
 from slotcar.base.timebase import iso
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import AdmissionRequest, Cancellation, Entry
 from slotcar.book.rules import roles
@@ -89,7 +90,7 @@ class ReservationFiles(Requests):
         doing = [step for step in remaining_steps if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
         basis = Promises(replace(plan, steps=tuple(remaining_steps)), now)
-        entries = self.ledger.apply(changes, now, actor=caller.actor, basis=basis)
+        entries = self.ledger.run(ApplyPlan.of(changes, now, actor=caller.actor, basis=basis))
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 

@@ -13,6 +13,8 @@ from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.auth import access
 from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
+from slotcar.book.operations import Admit, Rebind
+from slotcar.book.reporting import Report
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows, require_short_key
 from slotcar.book.rules.roles import Caller
@@ -135,8 +137,8 @@ class Requests(Queries):
             ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
         """
         entry, caller = self._changeable(which, caller, "progress", now)
-        reported = self.ledger.report(
-            entry.handle, remaining_bytes, now, actor=caller.actor, expected_version=expected_version
+        reported = self.ledger.run(
+            Report(now, entry.handle, caller.actor, expected_version, remaining_bytes=remaining_bytes)
         )
         if reported.state is State.ENDED:
             from slotcar.measuring.costs.history import note_finished
@@ -167,15 +169,17 @@ class Requests(Queries):
             raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
         change = entry.proposed
         reservation = with_ports(entry.reservation, source_port, destination_port)
-        return self.ledger.rebind(
-            entry.handle,
-            require_valid(reservation),
-            now,
-            actor=caller.actor,
-            expected_version=expected_version if expected_version is not None else entry.version,
-            condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
-            proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
-            names_others=roles.may_see_all(caller),
+        return self.ledger.run(
+            Rebind(
+                now,
+                entry.handle,
+                caller.actor,
+                expected_version if expected_version is not None else entry.version,
+                reservation=require_valid(reservation),
+                condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
+                proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
+                names_others=roles.may_see_all(caller),
+            )
         )
 
     def _changeable(
@@ -206,7 +210,7 @@ class Requests(Queries):
         how |= self._of_community(reservation, caller)
         if self.settings.paths == 1:
             require_it_may_fit([routed], self.ledger.terms.capacities, now)
-            answer = self.ledger.admit(self._request(routed, caller, **how), now)
+            answer = self.ledger.run(Admit(now, self._request(routed, caller, **how)))
         else:
             answer = self._admit_on_one(routed, caller, now, present, **how)
         if isinstance(answer, Refused):
@@ -237,14 +241,14 @@ class Requests(Queries):
         """
         capacities = self.ledger.terms.capacities
         if not present and never_fits(routed, capacities, now) is None:
-            answer = self.ledger.admit(self._request(routed, caller, moves=False, **how), now)
+            answer = self.ledger.run(Admit(now, self._request(routed, caller, moves=False, **how)))
             if isinstance(answer, Entry):
                 return answer
         choices = routed_ways(routed, self.network, self.settings.paths, present)
         require_it_may_fit(choices, capacities, now)
         first, *others = [one for one in choices if never_fits(one, capacities, now) is None]
         alternatives = tuple(self._alternatives(others))
-        return self.ledger.admit(self._request(first, caller, alternatives=alternatives, **how), now)
+        return self.ledger.run(Admit(now, self._request(first, caller, alternatives=alternatives, **how)))
 
     def _alternatives(self, choices: Sequence[RoutedReservation]) -> Iterator[Alternative]:
         """The choices as alternatives, without the paths on which a platform cannot express the reservation."""

@@ -7,8 +7,11 @@ from datetime import datetime
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import iso
+from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, State
+from slotcar.book.operation import Move
+from slotcar.book.operations import ExtendHold, Rebind
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
@@ -104,10 +107,11 @@ class LedgerSegments:
             return
         form = {"released": released}
         proposed = entry.proposed.reservation.model_copy(update=form) if entry.proposed else None
-        self.broker.ledger.rebind(
-            entry.handle, entry.reservation.model_copy(update=form), now, actor=self._caller(connection).name,
-            expected_version=entry.version, proposed=proposed,
+        rebind = Rebind(
+            now, entry.handle, self._caller(connection).name, entry.version,
+            reservation=entry.reservation.model_copy(update=form), proposed=proposed,
         )  # fmt: skip
+        self.broker.ledger.run(rebind)
 
     def _reservation(self, connection: Connection) -> Reservation:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
@@ -141,7 +145,7 @@ class LedgerSegments:
                 entry = self.entry(connection)
                 if entry is not None and entry.proposed is not None:
                     actor = self._caller(connection).actor
-                    self.broker.ledger.reject(entry.handle, now, actor=actor, reason=_line(connection.why))
+                    self.broker.ledger.run(Reject(now, entry.handle, actor, reason=_line(connection.why)))
             case Deed.CANCEL:
                 self._cancel(connection, now)
 
@@ -176,18 +180,18 @@ class LedgerSegments:
             raise SegmentRefused("the hold has run out, or was cancelled")
         actor = self._caller(connection).actor
         if is_kept:
-            self.broker.ledger.keep_hold(entry.handle, now, actor=actor)
+            self.broker.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=None))
         else:
-            self.broker.ledger.extend_hold(entry.handle, connection.until, now, actor=actor)
+            self.broker.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=connection.until))
 
     def _commit(self, connection: Connection, now: datetime) -> None:
         entry, actor = self.entry(connection), self._caller(connection).actor
         if entry is None:
             raise SegmentRefused("the segment that was held is not there any more")
         if connection.version > 1 and entry.proposed is not None:
-            self.broker.ledger.approve(entry.handle, now, actor=actor, is_promised=True)
+            self.broker.ledger.run(Approve(now, entry.handle, actor, is_promised=True))
         elif connection.version == 1 and entry.state is State.HELD:
-            self.broker.ledger.commit(entry.handle, now, actor=actor)
+            self.broker.ledger.run(Commit(now, entry.handle, actor))
         elif entry.state is not State.COMMITTED or entry.reservation.slots != self._reservation(connection).slots:
             raise SegmentRefused(f"the segment that was held is {entry.state.value}")
 
@@ -202,7 +206,7 @@ class LedgerSegments:
         if entry is None or entry.state not in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
             return
         actor = self._caller(connection).actor
-        self.broker.ledger.transition(entry.handle, State.CANCELLED, now, actor=actor, reason=_line(connection.why))
+        self.broker.ledger.run(Move(now, entry.handle, actor, to=State.CANCELLED, reason=_line(connection.why)))
 
 
 def _line(why: str) -> str:

@@ -14,6 +14,7 @@ from slotcar.book.errors import UnknownCommunity
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import may_overview
 from slotcar.book.share_bounds import rate_at
+from slotcar.book.sharing import GiveShare, WithdrawShare
 from slotcar.broker.queries import Queries
 from slotcar.policy.asking import owner_of, require
 from slotcar.policy.caller import Caller
@@ -72,7 +73,7 @@ class Shares:
         )  # fmt: skip
         if problems := [*_wrong_with(share, site, now), *_unknown(services)]:
             raise InvalidInput(problems)
-        return self.broker.ledger.give_share(share, now, actor=caller.actor)
+        return self.broker.ledger.run(GiveShare(now, share, caller.actor))
 
     def withdraw(self, community: str, name: str, caller: Caller, now: datetime) -> CommunityShare:
         """
@@ -80,7 +81,7 @@ class Shares:
             UnknownCommunity. NotAllowed: the caller does not manage it. ShareRefused: it has no such share.
         """
         self._known(community, caller, "share_withdraw")
-        return self.broker.ledger.withdraw_share(community, name, now, actor=caller.actor)
+        return self.broker.ledger.run(WithdrawShare(now, community, name, caller.actor))
 
     def communities(self, caller: Caller, now: datetime) -> tuple[KnownCommunity, ...]:
         """Those that the caller manages, or whose owner it acts for; all for whoever sees all owners."""

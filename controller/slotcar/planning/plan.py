@@ -11,7 +11,7 @@ from typing import Any
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import Entry
-from slotcar.book.operations import run_out
+from slotcar.book.operation import run_out
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import active_at
 from slotcar.network.model import Network

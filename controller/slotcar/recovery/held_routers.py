@@ -180,4 +180,4 @@ class HeldRouters:
     def _record_after(self, hold: Hold, says: Kind) -> bool:
         """Whether it was recorded: not where somebody held the device anew or released it since `hold`."""
         kinds = frozenset(HOLDING)
-        return self.ledger.append(AppendIfLast(self.clocks.now(), says, hold.device, hold.number, kinds))
+        return self.ledger.run(AppendIfLast(self.clocks.now(), says, hold.device, hold.number, kinds))

@@ -172,4 +172,4 @@ class Holds:
     def _ended(self, hold: Hold, now: datetime) -> bool:
         """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""
         released = hold.released_by("controller", f"held until {iso(hold.until or now)}")
-        return self.ledger.append(AppendIfLast(now, released, hold.device, hold.number, frozenset(HOLDING)))
+        return self.ledger.run(AppendIfLast(now, released, hold.device, hold.number, frozenset(HOLDING)))

@@ -12,7 +12,7 @@ import structlog
 from slotcar.base.problems import SlotcarError
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry
-from slotcar.book.replanning import is_off
+from slotcar.book.replanning import Replan, is_off
 from slotcar.store import Ledger
 
 log = structlog.get_logger("slotcar.replanning")
@@ -51,7 +51,7 @@ class Replanning:
 
     def _replan(self, handle: str, now: datetime) -> None:
         try:
-            self.ledger.replan(handle, now)
+            self.ledger.run(Replan(now, handle))
         except LedgerUnavailable:
             raise
         except SlotcarError as error:  # what would move for it cannot; it is tried again in a period

@@ -185,7 +185,7 @@ class SlotTelling:
         names = {entry.handle: entry.reservation.key for entry in live}
         records = list(news(live, self.latest, findings))
         if records:
-            self.ledger.append(AppendEvents(now, [(_event(one, names), one.handle) for one in records]))
+            self.ledger.run(AppendEvents(now, [(_event(one, names), one.handle) for one in records]))
         for one in records:
             self.latest[one.handle] = one
             if one.state is SlotState.ENDED:

@@ -14,6 +14,7 @@ import structlog
 from slotcar.base.vocabulary import IfUnready, OnFailure
 from slotcar.book.groups import CancelGroup
 from slotcar.book.model import State
+from slotcar.book.operation import Move
 from slotcar.book.timeline import Active
 from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
@@ -130,16 +131,16 @@ class Withholding:
 
     def _follow(self, one: Active, group: str, on_failure: OnFailure, member: str, now: datetime) -> None:
         if on_failure is OnFailure.END_ALL:
-            self.ledger.on_group(CancelGroup(now, group, ACTOR, member))
+            self.ledger.run(CancelGroup(now, group, ACTOR, member))
         elif on_failure is OnFailure.GO_ON:
-            self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=member)
+            self.ledger.run(Move(now, one.entry.handle, ACTOR, to=State.CANCELLED, reason=member))
 
     def _refuse(self, one: Active, stuck: list[str], now: datetime) -> None:
         current = self.ledger.get(one.entry.handle)
         if current is None or current.state is not State.COMMITTED:
             return
         reason = f"{', '.join(stuck)} could not be made ready for its slot"
-        self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=reason)
+        self.ledger.run(Move(now, one.entry.handle, ACTOR, to=State.CANCELLED, reason=reason))
         log.warning("reservation refused", handle=one.entry.handle, devices=stuck)
 
     def _record_once(

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select, text
 
-from slotcar.admission import SlotTables
 from slotcar.base.timebase import to_us
 from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.running_totals import RunningTotals
 from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
 from slotcar.store import reading, rows, schema, shares
-from slotcar.store.cache import TableCache
 from slotcar.store.writing import array
+
+if TYPE_CHECKING:
+    from slotcar.admission import SlotTables
+    from slotcar.book.running_totals import RunningTotals
+    from slotcar.store.cache import TableCache
 
 _REMEMBERED = text(
     "SELECT actor, key, request, handle FROM idempotency WHERE (actor, key) IN"

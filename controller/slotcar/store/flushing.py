@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from sqlalchemy import Connection
@@ -11,7 +11,9 @@ from sqlalchemy import Connection
 from slotcar.book.model import Entry
 from slotcar.book.transaction import Transaction
 from slotcar.store import rows, shares, writing
-from slotcar.store.cache import TableCache
+
+if TYPE_CHECKING:
+    from slotcar.store.cache import TableCache
 
 
 def flush(transaction: Transaction, connection: Connection, cache: TableCache) -> None:

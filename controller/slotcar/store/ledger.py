@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine, text
 
-from slotcar.admission import SlotTables
-from slotcar.admission.model import Refused
 from slotcar.base.timebase import to_us
-from slotcar.book.appending import AppendEvent, AppendEvents, AppendIfLast
-from slotcar.book.applying import ApplyPlan, Basis
-from slotcar.book.approving import Approve, Commit, Reject
-from slotcar.book.groups import OnGroup
-from slotcar.book.handing import Give, Withdraw
-from slotcar.book.memory_shelf import MemoryShelf
-from slotcar.book.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
-from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Rebind
-from slotcar.book.replanning import Replan
-from slotcar.book.reporting import Report
+from slotcar.book.appending import AppendEvent
+from slotcar.book.model import Entry, Event, State, Terms
+from slotcar.book.operation import Expire, Operation
 from slotcar.book.rules.quotas import Usage
-from slotcar.book.sharing import GiveShare, WithdrawShare
 from slotcar.book.transaction import Transaction
-from slotcar.policy.delegating import Delegation
 from slotcar.policy.sharing import CommunityShare
-from slotcar.reservation.model import Reservation
 from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema, shares
 from slotcar.store.audits import AuditStore
 from slotcar.store.connections import ConnectionStore
@@ -50,6 +38,10 @@ from slotcar.store.summaries import Summaries
 from slotcar.store.webhooks import WebhookStore
 from slotcar.store.writer import Writer
 from slotcar_client.wire.events import Kind
+
+if TYPE_CHECKING:
+    from slotcar.admission import SlotTables
+    from slotcar.book.memory_shelf import MemoryShelf
 
 T = TypeVar("T")
 
@@ -120,30 +112,13 @@ class Ledger:
     def terms(self) -> Terms:
         return self._terms
 
-    def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
-        """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
+    def run(self, operation: Operation[T]) -> T:
+        """Does an operation under the lock: its answer, once it is committed.
 
         Raises:
-            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition.
+            SlotcarError: the operation's own, with nothing of it written.
         """
-        return self._writer.submit(Admit(now, request))
-
-    def apply(
-        self,
-        changes: Sequence[AdmissionRequest | Cancellation],
-        now: datetime,
-        *,
-        actor: str,
-        basis: Basis | None = None,
-    ) -> tuple[Entry, ...]:
-        """All changes of a plan in one transaction. `basis`: what must be as the plan saw it, and come out as it said.
-
-        Raises:
-            StaleLedger: it is not, or does not. PlanNotAdmitted: a change is refused.
-        """
-        cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
-        requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
-        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, basis))
+        return self._writer.submit(operation)
 
     def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
         """The answer of a question to the tables as they are now, and the sequence that they were at.
@@ -160,6 +135,8 @@ class Ledger:
         """What is live, and the slot tables, in memory and as of one moment. It takes no lock of the database's and writes
         nothing: holds that ran out are still there.
         """
+        from slotcar.book.memory_shelf import MemoryShelf
+
         with database.snapshot(self._engine) as connection:
             with self._writer.lock:  # before the first statement, so that the tables are not ahead of what it sees
                 head = queries.head(connection)
@@ -170,160 +147,12 @@ class Ledger:
 
     # -- states ----------------------------------------------------------------------------------------------------
 
-    def transition(
-        self,
-        handle: str,
-        to: State,
-        now: datetime,
-        *,
-        actor: str,
-        expected_version: int | None = None,
-        reason: str = "",
-    ) -> Entry:
-        """
-        Raises:
-            UnknownHandle, StaleVersion, ForbiddenTransition.
-        """
-        return self._writer.submit(Move(now, handle, actor, expected_version, to=to, reason=reason))
-
-    def commit(self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None) -> Entry:
-        """A hold made firm, or above the gate left to approval.
-
-        Raises:
-            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy.
-        """
-        return self._writer.submit(Commit(now, handle, actor, expected_version))
-
-    def approve(
-        self,
-        handle: str,
-        now: datetime,
-        *,
-        actor: str,
-        expected_version: int | None = None,
-        condition: Condition | None = None,
-        is_promised: bool = False,
-    ) -> Entry:
-        """What waits of it comes into force: the reservation, or the change of it. `is_promised`: see `Approve`.
-
-        Raises:
-            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
-        """
-        return self._writer.submit(
-            Approve(now, handle, actor, expected_version, condition=condition, is_promised=is_promised)
-        )
-
-    def reject(
-        self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""
-    ) -> Entry:
-        """What waits of it is turned away: the reservation, or the change of it.
-
-        Raises:
-            UnknownHandle, StaleVersion, ForbiddenTransition.
-        """
-        return self._writer.submit(Reject(now, handle, actor, expected_version, reason=reason))
-
-    def report(
-        self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
-    ) -> Entry:
-        """Notes how much of a volume by a deadline remains, and plans its profile again.
-
-        Raises:
-            UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
-        """
-        return self._writer.submit(Report(now, handle, actor, expected_version, remaining_bytes=remaining_bytes))
-
-    def replan(self, handle: str, now: datetime) -> Entry | None:
-        """A volume by a deadline that reported progress, planned again; None where nothing has changed by it.
-
-        Raises:
-            UnknownHandle; CannotExpress, of one that would make room.
-        """
-        return self._writer.submit(Replan(now, handle))
-
-    def extend_hold(
-        self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
-    ) -> Entry:
-        return self._writer.submit(ExtendHold(now, handle, actor, expected_version, hold_until=hold_until))
-
-    def keep_hold(self, handle: str, now: datetime, *, actor: str) -> Entry:
-        """Keeps a hold until its reservation's end, whatever the operator's longest hold: other domains rest on it.
-
-        Raises:
-            UnknownHandle; ForbiddenTransition: it is not held any more.
-        """
-        return self._writer.submit(ExtendHold(now, handle, actor, None, hold_until=None))
-
-    def rebind(
-        self,
-        handle: str,
-        reservation: Reservation,
-        now: datetime,
-        *,
-        actor: str,
-        expected_version: int | None = None,
-        condition: Condition | None = None,
-        proposed: Reservation | None = None,
-        names_others: bool = False,
-    ) -> Entry:
-        """Another form of the reservation that asks for the same of the network: ports bound, labels changed.
-
-        `proposed` is that form of a change which waits for approval.
-        """
-        return self._writer.submit(
-            Rebind(
-                now,
-                handle,
-                actor,
-                expected_version,
-                reservation=reservation,
-                condition=condition,
-                proposed=proposed,
-                names_others=names_others,
-            )
-        )
-
-    def delegate(
-        self, handle: str, delegation: Delegation, now: datetime, *, actor: str, expected_version: int | None = None
-    ) -> Entry:
-        """Rights on it that somebody else has from now on.
-
-        Raises:
-            UnknownHandle, StaleVersion, DelegationRefused.
-        """
-        return self._writer.submit(Give(now, handle, actor, expected_version, delegation=delegation))
-
-    def withdraw(
-        self, handle: str, to: str, now: datetime, *, actor: str, expected_version: int | None = None
-    ) -> Entry:
-        """What was handed to somebody, taken back.
-
-        Raises:
-            UnknownHandle, StaleVersion, DelegationRefused.
-        """
-        return self._writer.submit(Withdraw(now, handle, actor, expected_version, to=to))
-
     def delegated(
         self, now: datetime, owner: str | None = None, to: str | None = None, after: int = 0, limit: int = 100
     ) -> tuple[Entry, ...]:
         """Live entries with delegations, by number; see `queries.delegated`."""
         with database.reading(self._engine) as connection:
             return queries.delegated(connection, now, owner, to, after, limit)
-
-    def give_share(self, share: CommunityShare, now: datetime, *, actor: str) -> CommunityShare:
-        """Shares out something of a community, in the place of what had its name.
-
-        Raises:
-            ShareRefused: there are too many.
-        """
-        return self._writer.submit(GiveShare(now, share, actor))
-
-    def withdraw_share(self, community: str, name: str, now: datetime, *, actor: str) -> CommunityShare:
-        """
-        Raises:
-            ShareRefused: there is none of that name.
-        """
-        return self._writer.submit(WithdrawShare(now, community, name, actor))
 
     def shares(self) -> tuple[CommunityShare, ...]:
         """Of all communities, by these and by name; those that ran out too."""
@@ -345,15 +174,7 @@ class Ledger:
                     "states": ["held", "awaiting-approval", *(["committed"] if ended else [])],
                 },
             ).scalar_one()
-        return self._writer.submit(Expire(now, ended)) if due else ()
-
-    def on_group(self, operation: OnGroup) -> tuple[Entry, ...]:
-        """Does an operation on a group; all its members afterwards, by number.
-
-        Raises:
-            UnknownHandle, ForbiddenTransition, RefusedByPolicy.
-        """
-        return self._writer.submit(operation)
+        return self.run(Expire(now, ended)) if due else ()
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -438,15 +259,11 @@ class Ledger:
         details: Mapping[str, Any] | None = None,
     ) -> None:
         """An event as it was kept elsewhere: of any kind, with any details. Who has something to say uses `record`."""
-        self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+        self.run(AppendEvent(now, kind, handle, device, details or {}))
 
     def record(self, says: Kind, now: datetime, handle: str | None = None, device: str | None = None) -> None:
         """An event that belongs to no change of a reservation: a push, for example."""
         self.append_event(says.kind, now, handle, device, says.details)
-
-    def append(self, operation: AppendIfLast | AppendEvents) -> bool:
-        """Events of one transaction: several, or one of a device unless it was overtaken. Whether they were appended."""
-        return self._writer.submit(operation)
 
     def events(
         self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()

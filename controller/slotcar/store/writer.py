@@ -5,18 +5,21 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine
 
 from slotcar.base.timebase import to_us
 from slotcar.book.model import Terms
-from slotcar.book.operations import Operation, run_together
+from slotcar.book.operation import Operation, run_together
 from slotcar.book.transaction import Transaction
-from slotcar.store.cache import TableCache
 from slotcar.store.database import writing
 from slotcar.store.database_shelf import DatabaseShelf
 from slotcar.store.flushing import flush
+
+if TYPE_CHECKING:
+    from slotcar.store.cache import TableCache
 
 T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.
@@ -58,7 +61,13 @@ class Writer:
         self._somebody_writes = False
         #: Guards the tables, too: a reader of them takes it.
         self.lock = threading.Lock()
-        self.cache = TableCache()
+
+    @cached_property
+    def cache(self) -> TableCache:
+        """Asked under the lock. The tables are not there before somebody decides: whoever only reads imports none."""
+        from slotcar.store.cache import TableCache
+
+        return TableCache()
 
     def submit(self, operation: Operation[T]) -> T:
         """Runs the operation and gives its answer once it is committed.

@@ -24,6 +24,7 @@ from slotcar.base.timebase import iso
 from slotcar.book.errors import PlanNotAdmitted
 from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup, RejectGroup
 from slotcar.book.model import Entry, State
+from slotcar.book.operation import Move
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.broker import Broker
 from slotcar.broker.requests import Options
@@ -377,7 +378,7 @@ def test_a_plan_that_is_applied_at_its_own_instant_holds(
     finally:
         ledger.expire(now)
         for handle in world.live(now):
-            ledger.transition(handle, State.CANCELLED, now, actor="tester")
+            ledger.run(Move(now, handle, "tester", to=State.CANCELLED))
 
 
 def test_a_plan_asks_the_platforms_of_boundaries_that_it_does_not_show(

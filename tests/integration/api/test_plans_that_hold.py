@@ -18,6 +18,7 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.errors import PlanNotAdmitted, StaleLedger
 from slotcar.book.model import Entry, State
+from slotcar.book.operation import Move
 from slotcar.book.rules.roles import Caller, NotAllowed, Role
 from slotcar.broker import Broker
 from slotcar.broker.requests import Options
@@ -97,7 +98,7 @@ def test_what_a_plan_is_about_may_not_change(broker: Broker) -> None:
     applied(broker, small("gone"), small("grown"), small("same"))
     plan = planned(broker, small("new"), small("grown", rate="2 Mbit/s"), small("same"))
     same = entry_named(broker, "same")
-    broker.ledger.transition(same.handle, State.CANCELLED, NOW, actor="somebody")
+    broker.ledger.run(Move(NOW, same.handle, "somebody", to=State.CANCELLED))
     refuses(broker, plan, f"hep/same is not {same.handle} any more")
     applied(broker, small("gone"), small("grown"), small("same"), small("late"))
     refuses(broker, plan, "hep/late is of the set mine by now", "hep/same is not")
@@ -106,7 +107,7 @@ def test_what_a_plan_is_about_may_not_change(broker: Broker) -> None:
     again = planned(broker, small("new"), small("grown", rate="2 Mbit/s"), small("same"))
     applied(broker, small("gone"), small("grown", rate="3 Mbit/s"), small("same", rate="2 Mbit/s"))
     refuses(broker, again, "hep/same has another rate_bps by now")
-    broker.ledger.transition(entry_named(broker, "gone").handle, State.CANCELLED, NOW, actor="somebody")
+    broker.ledger.run(Move(NOW, entry_named(broker, "gone").handle, "somebody", to=State.CANCELLED))
     refuses(broker, again, "hep/gone is not")
 
 
@@ -140,7 +141,7 @@ def test_what_a_plan_changes_may_not_end_and_what_it_cancels_may_not_be_cancelle
     over = START + timedelta(hours=1)
     with pytest.raises(StaleLedger, match="hep/grown is not"):
         broker.apply(change, OPERATOR, over)
-    broker.ledger.transition(entry_named(broker, "gone").handle, State.CANCELLED, NOW, actor="somebody")
+    broker.ledger.run(Move(NOW, entry_named(broker, "gone").handle, "somebody", to=State.CANCELLED))
     with pytest.raises(StaleLedger, match="hep/gone is not"):
         broker.apply(cancel, OPERATOR, over)
 
@@ -149,7 +150,7 @@ def test_nothing_but_unchanged_steps_is_asked_for_too(broker: Broker) -> None:
     applied(broker, small("same"))
     plan = planned(broker, small("same"))
     assert broker.apply(plan, OPERATOR, NOW) == Applied((), 0, 0, 0)
-    broker.ledger.transition(entry_named(broker, "same").handle, State.CANCELLED, NOW, actor="somebody")
+    broker.ledger.run(Move(NOW, entry_named(broker, "same").handle, "somebody", to=State.CANCELLED))
     refuses(broker, plan, "hep/same is not")
 
 
@@ -202,12 +203,12 @@ def test_the_same_others_move_or_the_plan_is_stale(broker: Broker) -> None:
         transfer = entry_named(broker, "bulk")
         assert plan.moves == (transfer.handle,)
         if then_cancelled:
-            broker.ledger.transition(transfer.handle, State.CANCELLED, NOW, actor="somebody")
+            broker.ledger.run(Move(NOW, transfer.handle, "somebody", to=State.CANCELLED))
             refuses(broker, plan, "0 deadline transfers (none) would move", f"1 deadline transfer ({transfer.handle})")
         else:
             assert broker.apply(plan, OPERATOR, NOW).created == 1
             for name in ("fixed", "bulk"):
-                broker.ledger.transition(entry_named(broker, name).handle, State.CANCELLED, NOW, actor="somebody")
+                broker.ledger.run(Move(NOW, entry_named(broker, name).handle, "somebody", to=State.CANCELLED))
 
 
 def test_a_plan_tells_nobody_of_others_sets(broker: Broker) -> None:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from slotcar.base.problems import SlotcarError
 from slotcar.book.model import State
+from slotcar.book.operation import Move
 from slotcar.domains.agreement import Agreement, SegmentKeeper
 from slotcar.domains.enquiring import Steps
 from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, Deed, DeedResult
@@ -185,7 +186,7 @@ class Chaos:
         if entries:
             self.happened["cancelled"] += 1
             entry = self.chance.choice(entries)
-            self.world.ledgers[name].transition(entry.handle, State.CANCELLED, self.world.now, actor="operator")
+            self.world.ledgers[name].run(Move(self.world.now, entry.handle, "operator", to=State.CANCELLED))
 
     # -- what must be in the end ---------------------------------------------------------------------------------
 

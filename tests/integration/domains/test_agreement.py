@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from slotcar.book.model import State
+from slotcar.book.operation import Move
 from slotcar.domains import protocol
 from slotcar.domains.agreement import ASK_EVERY
 from slotcar.domains.enquiring import FreeBehind
@@ -110,7 +111,7 @@ def test_an_end_reaches_all(world: World) -> None:
 def test_a_segment_that_its_operator_cancels_ends_the_others(world: World) -> None:
     connection = reserved(world)
     entry = world.ledgers["esnet"].list(_all())[0]
-    world.ledgers["esnet"].transition(entry.handle, State.CANCELLED, world.now, actor="operator")
+    world.ledgers["esnet"].run(Move(world.now, entry.handle, "operator", to=State.CANCELLED))
     world.tick()
     world.settle()
     assert world.states() == {name: [State.CANCELLED] for name in NAMES}

@@ -10,6 +10,7 @@ import pytest
 
 from slotcar.api.nsi import nsi_caller
 from slotcar.book.model import State
+from slotcar.book.operation import Move
 from slotcar.domains.model import ConnectionPhase
 from slotcar.domains.nsi.messages import (
     Acknowledgment,
@@ -200,7 +201,7 @@ def test_what_a_domain_cancels_is_told_as_a_forced_end(requester: Requester, wor
     connection = requester.reserve()
     requester.on(connection, "reserveCommit", "provision")
     entry = world.ledgers["lbnl"].list(EntryFilter())[0]
-    world.ledgers["lbnl"].transition(entry.handle, State.CANCELLED, world.now, actor="operator")
+    world.ledgers["lbnl"].run(Move(world.now, entry.handle, "operator", to=State.CANCELLED))
     requester.telephone.heard.clear()
     requester.tick()
     requester.tick()
@@ -452,7 +453,7 @@ def test_a_neighbour_by_nsi_that_ends_its_segment_ends_all(world: World, by_nsi:
     settle(world, by_nsi)
     entry = world.ledgers["lbnl"].list(EntryFilter())[0]
     by_nsi.lose_callbacks = True
-    world.ledgers["lbnl"].transition(entry.handle, State.CANCELLED, world.now, actor="operator")
+    world.ledgers["lbnl"].run(Move(world.now, entry.handle, "operator", to=State.CANCELLED))
     for _ in range(4):
         world.tick()
         for parts in by_nsi.parts.values():

@@ -12,6 +12,7 @@ import pytest
 from slotcar.admission import capacities
 from slotcar.base.timebase import SYSTEM, Window, to_us
 from slotcar.book.model import AdmissionRequest, Entry, Terms
+from slotcar.book.operations import Admit
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import active_at
 from slotcar.measuring.counters.metering import Meter
@@ -73,7 +74,7 @@ def counting(world: CiscoWorld, ledger: Ledger) -> Counting:
     }  # fmt: skip
     asked_for = reservation("cms", 20_000_000, **both).over((Window(now, now + timedelta(hours=1)),))
     ask = route(asked_for, world.network)
-    entry = ledger.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), now)
+    entry = ledger.run(Admit(now, AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester")))
     assert isinstance(entry, Entry)
     status = LoopStatus()
     meter = Meter(ledger, world.network, BackgroundShares(world.network), status, timedelta(minutes=5), SYSTEM)

@@ -11,6 +11,7 @@ from slotcar.admission import Demand, capacities
 from slotcar.admission.resource_id import managed_resource
 from slotcar.base.timebase import UTC, Window
 from slotcar.base.vocabulary import OnFailure, Protocol, Service
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
 from slotcar.book.timeline import active_at
 from slotcar.platforms.model import RefusedPart
@@ -48,8 +49,8 @@ def member(name: str, process: int, on_failure: OnFailure) -> AdmissionRequest:
 
 def group_of(ledger: Ledger, on_failure: OnFailure) -> tuple[Entry, Entry]:
     """A member whose process is there, and one whose process is gone."""
-    present, absent = ledger.apply(
-        [member("there", 4710, on_failure), member("gone", 4711, on_failure)], NOW, actor="me"
+    present, absent = ledger.run(
+        ApplyPlan.of([member("there", 4710, on_failure), member("gone", 4711, on_failure)], NOW, actor="me")
     )
     assert present.group
     assert present.group == absent.group

@@ -8,6 +8,7 @@ import pytest
 
 from slotcar.base.vocabulary import IfUnready
 from slotcar.book.model import Entry, State, Terms
+from slotcar.book.operations import Admit
 from slotcar.book.timeline import Active, active_at
 from slotcar.planning.offline import entries_of
 from slotcar.rollout.withholding import Withholding
@@ -30,7 +31,7 @@ def coming(book: Ledger, policy: IfUnready) -> tuple[Active, ...]:
     """A slot that is to begin, over both routers."""
     wanted = reservation("slot", 1_000_000, START, END, if_unready=policy)
     (drawn,) = entries_of([wanted], NETWORK, T0)
-    admitted = book.admit(replace(request(wanted), paths=drawn.paths), T0)
+    admitted = book.run(Admit(T0, replace(request(wanted), paths=drawn.paths)))
     assert isinstance(admitted, Entry)
     return active_at([admitted], at(START))
 

@@ -16,7 +16,8 @@ from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import Window
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import AdmissionRequest, State, Terms
-from slotcar.book.operations import Admit, ExtendHold, Operation, move
+from slotcar.book.operation import Operation, move
+from slotcar.book.operations import Admit, ExtendHold
 from slotcar.book.transaction import Transaction
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint

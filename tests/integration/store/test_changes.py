@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from slotcar.book.approving import Approve, Commit
 from slotcar.book.model import Entry, EntryChange, State
+from slotcar.book.operations import Admit
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.store import Ledger
@@ -22,13 +24,13 @@ def book(ledger: Ledger) -> Ledger:
 
 def changed(book: Ledger, entry: Entry, rate: int, now: int) -> Entry:
     request = admission_of(reservation("one", rate, 0, 60), replaces=entry.handle)
-    answer = book.admit(request, at(now))
+    answer = book.run(Admit(at(now), request))
     assert isinstance(answer, Entry)
     return answer
 
 
 def test_a_raise_knows_what_it_raised(book: Ledger) -> None:
-    entry = book.admit(admission_of(reservation("one", 20, 0, 60)), T0)
+    entry = book.run(Admit(T0, admission_of(reservation("one", 20, 0, 60))))
     assert isinstance(entry, Entry)
     assert entry.change is None
     raised = changed(book, entry, 40, 10)
@@ -39,24 +41,24 @@ def test_a_raise_knows_what_it_raised(book: Ledger) -> None:
 
 
 def test_a_hold_is_in_force_from_its_commit(book: Ledger) -> None:
-    entry = book.admit(admission_of(reservation("one", 20, 0, 60), hold_until=at(15)), T0)
+    entry = book.run(Admit(T0, admission_of(reservation("one", 20, 0, 60), hold_until=at(15))))
     assert isinstance(entry, Entry)
     entry = changed(book, entry, 30, 5)
     assert entry.change is None, "a hold was not in force"
-    committed = book.commit(entry.handle, at(10), actor="hep")
+    committed = book.run(Commit(at(10), entry.handle, "hep"))
     assert committed.change == EntryChange(at(10))
     assert book.get(entry.handle) == committed
 
 
 def test_what_waited_for_approval_is_in_force_from_then(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(gate=Gate(rate_bps=30))))
-    entry = book.admit(admission_of(reservation("one", 40, 0, 60)), T0)
+    entry = book.run(Admit(T0, admission_of(reservation("one", 40, 0, 60))))
     assert isinstance(entry, Entry)
     assert entry.state is State.AWAITING_APPROVAL
-    approved = book.approve(entry.handle, at(10), actor="ops")
+    approved = book.run(Approve(at(10), entry.handle, "ops"))
     assert approved.change == EntryChange(at(10))
     waits = changed(book, approved, 60, 20)
     assert (waits.change, waits.proposed is None) == (EntryChange(at(10)), False)
-    raised = book.approve(entry.handle, at(30), actor="ops")
+    raised = book.run(Approve(at(30), entry.handle, "ops"))
     assert raised.change == EntryChange(at(30), approved.reservation.slots)
     assert book.get(entry.handle) == raised

@@ -10,7 +10,10 @@ import pytest
 
 from slotcar.admission import capacities
 from slotcar.base.problems import SlotcarError
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.model import AdmissionRequest, Condition, Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit, Rebind
 from slotcar.planning.routing import route
 from slotcar.store import EntryFilter, Ledger
 from tests.support.networks import line_network
@@ -55,7 +58,7 @@ def request_for(
 def admit(
     book: Ledger, name: str, witness: Witness | None = None, start: int = 0, end: int = 60, **more: object
 ) -> Entry:
-    answer = book.admit(request_for(name, witness, start, end, **more), T0)
+    answer = book.run(Admit(T0, request_for(name, witness, start, end, **more)))
     assert isinstance(answer, Entry)
     return answer
 
@@ -65,7 +68,7 @@ def test_it_hears_of_those_that_are_live_and_open_then(book: Ledger) -> None:
     admit(book, "after", start=60, end=90)
     admit(book, "held", start=30, end=40, hold_until=T0 + timedelta(minutes=5))
     cancelled = admit(book, "gone", start=30, end=60)
-    book.transition(cancelled.handle, State.CANCELLED, T0, actor="tester")
+    book.run(Move(T0, cancelled.handle, "tester", to=State.CANCELLED))
     admit(book, "inside", start=31, end=32)
     witness = Witness()
     admit(book, "new", witness, start=30, end=60)
@@ -78,14 +81,14 @@ def test_it_hears_of_those_whose_flows_its_devices_classify(book: Ledger) -> Non
         witness = Witness(devices=frozenset(devices))
         entry = admit(book, "new", witness)
         assert witness.questions == [heard], "the path crosses r2, and an interface's name is no device's"
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
 
 
 def test_what_it_refuses_is_not_written(book: Ledger) -> None:
     admit(book, "there")
     sequence, events = book.sequence(), book.last_event()
     with pytest.raises(TooMany, match="new would be beside 1 others"):
-        book.admit(request_for("new", Witness(most=0)), T0)
+        book.run(Admit(T0, request_for("new", Witness(most=0))))
     assert (book.sequence(), book.last_event()) == (sequence, events)
     assert [one.reservation.name for one in book.list(EntryFilter())] == ["there"]
     admit(book, "new", Witness(most=1))
@@ -94,13 +97,19 @@ def test_what_it_refuses_is_not_written(book: Ledger) -> None:
 def test_a_change_is_not_beside_what_it_was(book: Ledger) -> None:
     entry, witness = admit(book, "a"), Witness(most=0)
     admit(book, "a", witness, start=10, end=70, replaces=entry.handle)
-    book.rebind(entry.handle, reservation("a", 8_000, 10, 70), T0, actor="tester", condition=witness.condition)
+    book.run(
+        Rebind(T0, entry.handle, "tester", reservation=reservation("a", 8_000, 10, 70), condition=witness.condition)
+    )
     assert witness.questions == [[], []]
     admit(book, "b")
     with pytest.raises(TooMany):
-        book.rebind(entry.handle, reservation("a", 8_000, 10, 70), T0, actor="tester", condition=witness.condition)
+        book.run(
+            Rebind(
+                T0, entry.handle, "tester", reservation=reservation("a", 8_000, 10, 70), condition=witness.condition
+            )
+        )
     with pytest.raises(TooMany):
-        book.admit(request_for("a", witness, 10, 80, replaces=entry.handle), T0)
+        book.run(Admit(T0, request_for("a", witness, 10, 80, replaces=entry.handle)))
     kept = book.get(entry.handle)
     assert kept is not None
     assert (kept.version, kept.reservation.windows[0].end) == (3, T0 + timedelta(minutes=70))
@@ -114,10 +123,10 @@ def test_a_plans_steps_are_beside_what_the_whole_plan_leaves(book: Ledger) -> No
         request_for("a", one, 30, 60, replaces=a.handle),
         request_for("b", two, 0, 30, replaces=b.handle),
     ]
-    book.apply(steps, T0, actor="tester")
+    book.run(ApplyPlan.of(steps, T0, actor="tester"))
     assert (one.questions, two.questions) == ([[]], [[]])
     with pytest.raises(TooMany):
-        book.apply([request_for(name, one) for name in "cd"], T0, actor="tester")
+        book.run(ApplyPlan.of([request_for(name, one) for name in "cd"], T0, actor="tester"))
     assert [entry.reservation.name for entry in book.list(EntryFilter())] == ["a", "b"]
 
 
@@ -126,7 +135,7 @@ def test_those_that_ask_at_once_cannot_both_be_the_last(book: Ledger) -> None:
 
     def ask(number: int) -> bool:
         try:
-            return isinstance(book.admit(request_for(f"n{number}", Witness(most=4)), T0), Entry)
+            return isinstance(book.run(Admit(T0, request_for(f"n{number}", Witness(most=4)))), Entry)
         except TooMany:
             return False
 

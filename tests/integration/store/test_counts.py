@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from slotcar.admission import capacities
 from slotcar.base.timebase import Window, to_us
 from slotcar.book.model import AdmissionRequest, Entry, Terms
+from slotcar.book.operations import Admit
 from slotcar.planning.routing import route
 from slotcar.reservation.model import Endpoint
 from slotcar.store import Ledger
@@ -101,7 +102,7 @@ def entries(ledger: Ledger) -> list[Entry]:
     for port, (name, owner) in enumerate((("a", "hep"), ("b", "hep"), ("c", "astro")), 5_000):
         asked_for = reservation(name, 8_000, 0, 60, owner=owner, destination=Endpoint(host="dst", port=port))
         ask = route(asked_for, NETWORK)
-        entry = ledger.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), T0)
+        entry = ledger.run(Admit(T0, AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester")))
         assert isinstance(entry, Entry)
         listed.append(entry)
     return listed

@@ -9,6 +9,7 @@ import pytest
 
 from slotcar.base.timebase import to_us
 from slotcar.book.model import Entry, State, Terms
+from slotcar.book.operations import Admit
 from slotcar.store import Ledger, reading
 from tests.support.many import add_copies, rows_looked_at
 from tests.support.requests import RESOURCES, T0, at, request, reservation
@@ -21,8 +22,8 @@ COMING = 3_000
 def test_few_are_looked_at(ledger: Ledger, database_url: str, statement: str) -> None:
     ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 1_000), {}))
     for name, start, end in (("over", 0, 10), ("open", 0, 60), ("later", 30, 60)):
-        assert isinstance(ledger.admit(request(reservation(name, 10, start, end)), T0), Entry)
-    held = ledger.admit(request(reservation("held", 10, 40, 60), hold_until=at(5)), T0)
+        assert isinstance(ledger.run(Admit(T0, request(reservation(name, 10, start, end)))), Entry)
+    held = ledger.run(Admit(T0, request(reservation("held", 10, 40, 60), hold_until=at(5))))
     assert isinstance(held, Entry)
     with psycopg.connect(database_url, autocommit=True) as connection:
         add_copies(connection, "later", COMING)

@@ -13,8 +13,11 @@ import pytest
 from slotcar.admission import capacities
 from slotcar.base.timebase import to_us
 from slotcar.base.vocabulary import Direction, Service, Shape
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.batch import others_flows
 from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
 from slotcar.book.rules import flows
 from slotcar.book.rules.flows import FlowClaim
 from slotcar.book.rules.gate import Gate
@@ -63,7 +66,7 @@ def request(name: str, checked: Checked | None = None, start: int = 0, end: int 
 
 
 def admit(book: Ledger, *given: Any, **more: Any) -> Entry:
-    answer = book.admit(request(*given, **more), T0)
+    answer = book.run(Admit(T0, request(*given, **more)))
     assert isinstance(answer, Entry)
     return answer
 
@@ -87,8 +90,8 @@ def test_flows_of_a_service_without_a_rate_count(book: Ledger) -> None:
 def test_a_condition_of_no_device_is_about_nobody(book: Ledger) -> None:
     checked = Checked()
     nowhere = replace(checked.condition, devices=frozenset[str](), few=0)
-    assert isinstance(book.admit(replace(request("a"), condition=nowhere), T0), Entry)
-    assert isinstance(book.admit(replace(request("b"), condition=nowhere), T0), Entry)
+    assert isinstance(book.run(Admit(T0, replace(request("a"), condition=nowhere))), Entry)
+    assert isinstance(book.run(Admit(T0, replace(request("b"), condition=nowhere))), Entry)
     assert checked.beside == {"a": [], "b": []}
 
 
@@ -96,7 +99,7 @@ def test_what_is_no_longer_live_does_not_count(book: Ledger) -> None:
     checked = Checked()
     cancelled = [admit(book, name, checked) for name in "abc"]
     for entry in cancelled:
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
     for name in "def":
         admit(book, name, checked)
     assert checked.beside == {}
@@ -130,7 +133,7 @@ def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: L
 
 def test_those_of_one_plan_count_for_each_other(book: Ledger) -> None:
     checked = Checked()
-    book.apply([request(name, checked) for name in "abcd"], T0, actor="tester")
+    book.run(ApplyPlan.of([request(name, checked) for name in "abcd"], T0, actor="tester"))
     assert set(checked.beside) == set("abcd")
     assert checked.beside["a"] == ["b", "c", "d"]
 
@@ -139,7 +142,7 @@ def test_a_moved_reservation_counts_where_it_is(book: Ledger) -> None:
     checked = Checked()
     moved = admit(book, "a", checked, 0, 30)
     later = request("a", checked, 60, 90)
-    assert isinstance(book.admit(replace(later, replaces=moved.handle), T0), Entry)
+    assert isinstance(book.run(Admit(T0, replace(later, replaces=moved.handle))), Entry)
     for name in "bcd":
         admit(book, name, checked, 0, 30)
     assert checked.beside == {}
@@ -159,9 +162,9 @@ def test_the_flows_of_a_request_are_computed_once(
         return pairs_of(asked_for, paths)
 
     monkeypatch.setattr(flows, "pairs_of", counted)
-    entries = [admit(book, "a"), *book.apply([request("b"), request("c")], T0, actor="tester")]
+    entries = [admit(book, "a"), *book.run(ApplyPlan.of([request("b"), request("c")], T0, actor="tester"))]
     members = [request(f"g.{name}", together=Membership(group="g")) for name in "de"]
-    entries += book.apply(members, T0, actor="tester")
+    entries += book.run(ApplyPlan.of(members, T0, actor="tester"))
     assert computed == ["a", "b", "c", "g.d", "g.e"]
     assert stored(database_url) == {(one.number, *flow) for one in entries for flow in one.flows}
 
@@ -171,11 +174,11 @@ def test_a_request_that_gets_another_place_has_its_flows_of_there(book: Ledger, 
     full = replace(request("a"), demands=(replace(request("a").demands[0], amounts=(10**15,)),))
     other = request("a", source=Endpoint(host="src", port=4_000))
     paths = tuple(replace(path, unreserved_devices=frozenset({"r1"})) for path in other.paths)
-    entry = book.admit(replace(full, alternatives=(Alternative(paths, other.demands),)), T0)
+    entry = book.run(Admit(T0, replace(full, alternatives=(Alternative(paths, other.demands),))))
     assert isinstance(entry, Entry)
     assert {flow.device for flow in entry.flows} == {"r2"}
     ask = route(transfer("t", 1_000_000, by=120, shape=Shape.EARLIEST), NETWORK)
-    volume = book.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester"), T0)
+    volume = book.run(Admit(T0, AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester")))
     assert isinstance(volume, Entry)
     assert volume.reservation.slots != ask.reservation.slots
     assert stored(database_url) == {(one.number, *flow) for one in (entry, volume) for flow in one.flows}
@@ -217,15 +220,17 @@ def test_a_ledger_of_the_version_before_gets_them(book: Ledger, database_url: st
     admit(book, "both", direction=Direction.BOTH)
     unreserved = request("behind", None, 0, 45, source=Endpoint(host="src", port=4_000))
     paths = tuple(replace(path, unreserved_devices=frozenset({"r1"})) for path in unreserved.paths)
-    assert isinstance(book.admit(replace(unreserved, paths=paths), T0), Entry)
+    assert isinstance(book.run(Admit(T0, replace(unreserved, paths=paths))), Entry)
     waits = admit(book, "waits", None, 10, 20)
     raised = replace(request("waits", None, 5, 90, rate_bps=2_000_000), replaces=waits.handle)
-    assert isinstance(book.admit(raised, T0), Entry)
+    assert isinstance(book.run(Admit(T0, raised)), Entry)
     over = admit(book, "over")
-    book.transition(over.handle, State.CANCELLED, T0, actor="tester")
+    book.run(Move(T0, over.handle, "tester", to=State.CANCELLED))
     for name, start in (("soon", None), ("later", 30)):
         ask = route(transfer(name, 1_000_000, by=120, start=start), NETWORK)
-        assert isinstance(book.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester"), T0), Entry)
+        assert isinstance(
+            book.run(Admit(T0, AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester"))), Entry
+        )
     url, statement = database_url, "SELECT * FROM flow ORDER BY entry, pair, device"
     with psycopg.connect(url) as connection:
         before = connection.execute(statement).fetchall()

@@ -11,9 +11,11 @@ from slotcar.admission import Demand, ResourceId, capacities
 from slotcar.admission.resource_id import managed_resource
 from slotcar.base.timebase import UTC, Window
 from slotcar.base.vocabulary import Protocol, Service
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.errors import ForbiddenTransition, PlanNotAdmitted, StaleVersion, UnknownHandle
 from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, state_of, version_of
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.operation import Move
 from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.errors import EndpointNotAllowed
 from slotcar.book.rules.gate import Gate
@@ -63,7 +65,7 @@ def reserve(ledger: Ledger, group: str = "g", millicores: int = 1000, **how: Any
         AdmissionRequest(line.reservation, line.paths, line.demands, "me", **how),
         AdmissionRequest(cores(group), (), (demand,), "me", **how),
     ]
-    return ledger.apply(requests, NOW, actor="me")
+    return ledger.run(ApplyPlan.of(requests, NOW, actor="me"))
 
 
 def peak(ledger: Ledger, resource: ResourceId) -> int:
@@ -98,15 +100,15 @@ def test_what_is_done_to_a_group_is_done_to_each_member(ledger: Ledger) -> None:
     held = reserve(ledger, hold_until=NOW + timedelta(minutes=15))
     group = held[0].group or ""
     assert states(held) == {State.HELD}
-    assert states(ledger.on_group(CommitGroup(NOW, group, "me"))) == {State.COMMITTED}
+    assert states(ledger.run(CommitGroup(NOW, group, "me"))) == {State.COMMITTED}
     with pytest.raises(ForbiddenTransition):
-        ledger.on_group(CommitGroup(NOW, group, "me"))
-    cancelled = ledger.on_group(CancelGroup(NOW, group, "me"))
+        ledger.run(CommitGroup(NOW, group, "me"))
+    cancelled = ledger.run(CancelGroup(NOW, group, "me"))
     assert states(cancelled) == {State.CANCELLED}
     assert state_of(cancelled) is State.CANCELLED
     assert peak(ledger, CORES) == 0
     with pytest.raises(UnknownHandle):
-        ledger.on_group(CancelGroup(NOW, "g-nothere", "me"))
+        ledger.run(CancelGroup(NOW, "g-nothere", "me"))
 
 
 @pytest.mark.parametrize("change", [CommitGroup, CancelGroup])
@@ -116,7 +118,7 @@ def test_a_group_whose_hold_ran_out_is_over_before_anybody_swept_it_away(
     until = NOW + timedelta(minutes=15)
     group = reserve(ledger, hold_until=until)[0].group or ""
     with pytest.raises(ForbiddenTransition):
-        ledger.on_group(change(until, group, "me"))
+        ledger.run(change(until, group, "me"))
 
 
 def test_what_somebody_saw_is_done_and_nothing_that_came_since(ledger: Ledger) -> None:
@@ -124,9 +126,9 @@ def test_what_somebody_saw_is_done_and_nothing_that_came_since(ledger: Ledger) -
     waiting = reserve(ledger)
     group, version = waiting[0].group or "", version_of(waiting)
     with pytest.raises(StaleVersion, match=f"{group} is at version {version}, not {version - 1}"):
-        ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=version - 1))
+        ledger.run(ApproveGroup(NOW, group, "operator", expected_version=version - 1))
     assert states(ledger.members(group)) == {State.AWAITING_APPROVAL}
-    approved = ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=version))
+    approved = ledger.run(ApproveGroup(NOW, group, "operator", expected_version=version))
     assert states(approved) == {State.COMMITTED}
     assert version_of(approved) > version
 
@@ -139,12 +141,12 @@ def test_all_members_wait_where_one_is_above_the_gate(
     set_terms(ledger, Gate(rate_bps=500_000))
     waiting = reserve(ledger)
     assert states(waiting) == {State.AWAITING_APPROVAL}
-    assert states(ledger.on_group(change(NOW, waiting[0].group or "", "operator"))) == {after}
+    assert states(ledger.run(change(NOW, waiting[0].group or "", "operator"))) == {after}
 
 
 def test_a_group_of_the_same_name_is_another_once_the_first_is_over(ledger: Ledger) -> None:
     first = reserve(ledger)[0].group or ""
-    ledger.on_group(CancelGroup(NOW, first, "me"))
+    ledger.run(CancelGroup(NOW, first, "me"))
     second = reserve(ledger)[0].group
     assert second != first
     assert ledger.find_group("hep", "g") == second
@@ -158,7 +160,7 @@ def test_a_claim_is_for_the_owners_of_its_host(ledger: Ledger) -> None:
     ledger.set_terms(Terms(capacities(NETWORK) | {CORES: 4000}, NETWORK.sls, policy))
     request = AdmissionRequest(cores(), (), (Demand.constant(CORES, 1),), "me")
     with pytest.raises(EndpointNotAllowed, match="dst"):
-        ledger.apply([request], NOW, actor="me")
+        ledger.run(ApplyPlan.of([request], NOW, actor="me"))
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
@@ -186,8 +188,8 @@ def test_groups_are_listed_by_the_state_of_the_group(ledger: Ledger) -> None:
     """One of whose members one alone was cancelled is committed."""
     reserve(ledger, "held", 100, hold_until=NOW + timedelta(minutes=15))
     whole, over = reserve(ledger, "whole", 100), reserve(ledger, "over", 100)
-    ledger.on_group(CancelGroup(NOW, over[0].group or "", "me"))
-    ledger.transition(whole[1].handle, State.CANCELLED, NOW, actor="me")
+    ledger.run(CancelGroup(NOW, over[0].group or "", "me"))
+    ledger.run(Move(NOW, whole[1].handle, "me", to=State.CANCELLED))
     assert listed(ledger, states=[State.HELD]) == ["held"]
     assert listed(ledger, states=[State.COMMITTED]) == ["whole"]
     assert listed(ledger, states=[State.CANCELLED]) == ["over"]

@@ -13,6 +13,7 @@ from sqlalchemy.pool import QueuePool
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
 from slotcar.base.timebase import Window
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.errors import (
     ForbiddenTransition,
     IdempotencyConflict,
@@ -23,6 +24,8 @@ from slotcar.book.errors import (
     UnknownHandle,
 )
 from slotcar.book.model import TRANSITIONS, Cancellation, Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit, ExtendHold, Rebind
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.store import EntryFilter, Ledger, open_ledger, pages
@@ -42,7 +45,7 @@ def book(ledger: Ledger) -> Ledger:
 
 def admitted(book: Ledger, **more: object) -> Entry:
     options = {key: more.pop(key) for key in list(more) if key in ("hold_until", "idempotency_key")}
-    answer = book.admit(request(reservation(**more), **options), T0)  # type: ignore[arg-type]
+    answer = book.run(Admit(T0, request(reservation(**more), **options)))  # type: ignore[arg-type]
     assert isinstance(answer, Entry), answer
     return answer
 
@@ -68,7 +71,7 @@ def test_an_entry_reads_back_as_it_was_admitted(book: Ledger) -> None:
 
 def test_a_refused_request_holds_nothing_and_leaves_no_trace(book: Ledger) -> None:
     admitted(book, rate_bps=80)
-    answer = book.admit(request(reservation("b", 30)), T0)
+    answer = book.run(Admit(T0, request(reservation("b", 30))))
     assert isinstance(answer, Refused)
     assert answer.shortfalls[0].free == 20
     assert answer.nearest_window == Window(at(60), at(120))
@@ -80,7 +83,7 @@ def test_a_refused_request_holds_nothing_and_leaves_no_trace(book: Ledger) -> No
 def test_two_reservations_with_the_same_start_and_rate_both_count(book: Ledger) -> None:
     admitted(book, name="one", rate_bps=50)
     admitted(book, name="two", rate_bps=50)
-    assert isinstance(book.admit(request(reservation("three", 1)), T0), Refused)
+    assert isinstance(book.run(Admit(T0, request(reservation("three", 1)))), Refused)
 
 
 def test_slots_that_touch_do_not_overlap(book: Ledger) -> None:
@@ -93,18 +96,18 @@ def test_a_request_over_several_smaller_ones_is_measured_by_their_peak(book: Led
     for number in range(6):
         admitted(book, name=f"n{number}", rate_bps=60, start=10 * number, end=10 * number + 10)
     admitted(book, name="long", rate_bps=40, start=0, end=60)
-    assert isinstance(book.admit(request(reservation("more", 1)), T0), Refused)
+    assert isinstance(book.run(Admit(T0, request(reservation("more", 1)))), Refused)
 
 
 def test_a_modify_past_what_is_free_leaves_the_old_as_it_was(book: Ledger) -> None:
     entry = admitted(book, rate_bps=40)
     admitted(book, name="b", rate_bps=50)
     raised = reservation("a", 51)
-    answer = book.admit(request(raised, replaces=entry.handle, expected_version=1), T0)
+    answer = book.run(Admit(T0, request(raised, replaces=entry.handle, expected_version=1)))
     assert isinstance(answer, Refused)
     assert answer.highest_rate_bps == 50
     assert book.get(entry.handle) == entry
-    changed = book.admit(request(reservation("a", 50), replaces=entry.handle), T0)
+    changed = book.run(Admit(T0, request(reservation("a", 50), replaces=entry.handle)))
     assert isinstance(changed, Entry)
     assert (changed.handle, changed.number, changed.version) == (entry.handle, entry.number, 2)
     assert free_bps(book, 0, 60) == 0
@@ -113,30 +116,30 @@ def test_a_modify_past_what_is_free_leaves_the_old_as_it_was(book: Ledger) -> No
 def test_a_hold_counts_while_it_lives_and_not_after(book: Ledger) -> None:
     entry = admitted(book, rate_bps=100, hold_until=at(15), start=30, end=90)
     assert entry.state is State.HELD
-    assert isinstance(book.admit(request(reservation("b", 1, 30, 90)), at(14)), Refused)
-    taken = book.admit(request(reservation("b", 100, 30, 90)), at(15))
+    assert isinstance(book.run(Admit(at(14), request(reservation("b", 1, 30, 90)))), Refused)
+    taken = book.run(Admit(at(15), request(reservation("b", 100, 30, 90))))
     assert isinstance(taken, Entry)
     after = book.get(entry.handle)
     assert after is not None
     assert after.state is State.TIMED_OUT
     with pytest.raises(ForbiddenTransition, match="is timed-out and cannot become committed"):
-        book.transition(entry.handle, State.COMMITTED, at(16), actor="tester")
+        book.run(Move(at(16), entry.handle, "tester", to=State.COMMITTED))
 
 
 def test_a_hold_survives_a_restart_and_can_be_extended(book: Ledger, database_url: str, tmp_path: Path) -> None:
     entry = admitted(book, rate_bps=100, hold_until=at(15), start=30, end=90)
     with open_ledger(database_url, tmp_path) as second:
         second.set_terms(Terms(dict.fromkeys(RESOURCES, CAPACITY_BPS), {}))
-        extended = second.extend_hold(entry.handle, at(25), at(14), actor="tester")
+        extended = second.run(ExtendHold(at(14), entry.handle, "tester", hold_until=at(25)))
         assert extended.hold_until == at(25)
         assert free_bps(second, 30, 90, now=20) == 0
-        assert second.transition(entry.handle, State.COMMITTED, at(24), actor="tester").hold_until is None
+        assert second.run(Move(at(24), entry.handle, "tester", to=State.COMMITTED)).hold_until is None
     assert free_bps(book, 30, 90, now=26) == 0
 
 
 def test_a_cancel_gives_the_room_back_at_once(book: Ledger) -> None:
     entry = admitted(book, rate_bps=100)
-    book.transition(entry.handle, State.CANCELLED, at(1), actor="tester", reason="beam lost")
+    book.run(Move(at(1), entry.handle, "tester", to=State.CANCELLED, reason="beam lost"))
     assert free_bps(book, 0, 60) == 100
     again = admitted(book, rate_bps=100)
     assert again.handle != entry.handle
@@ -146,8 +149,8 @@ def test_a_cancel_gives_the_room_back_at_once(book: Ledger) -> None:
 def test_a_name_is_free_again_when_its_slot_is_over(book: Ledger) -> None:
     entry = admitted(book, start=0, end=60)
     with pytest.raises(NameTaken, match="hep has a live reservation named a already"):
-        book.admit(request(reservation(start=60, end=90)), at(59))
-    assert isinstance(book.admit(request(reservation(start=60, end=90)), at(60)), Entry)
+        book.run(Admit(at(59), request(reservation(start=60, end=90))))
+    assert isinstance(book.run(Admit(at(60), request(reservation(start=60, end=90)))), Entry)
     ended = book.get(entry.handle)
     assert ended is not None
     assert ended.state is State.ENDED
@@ -158,15 +161,15 @@ def test_an_idempotency_key_takes_nothing_twice(book: Ledger) -> None:
     assert admitted(book, rate_bps=60, idempotency_key="k1") == first
     assert free_bps(book, 0, 60) == 40
     with pytest.raises(IdempotencyConflict, match="was used for a different request"):
-        book.admit(request(reservation(rate_bps=61), idempotency_key="k1"), T0)
+        book.run(Admit(T0, request(reservation(rate_bps=61), idempotency_key="k1")))
 
 
 def test_versions_guard_against_lost_updates(book: Ledger) -> None:
     entry = admitted(book)
     with pytest.raises(StaleVersion, match="at version 1, not 7"):
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester", expected_version=7)
+        book.run(Move(T0, entry.handle, "tester", 7, to=State.CANCELLED))
     with pytest.raises(UnknownHandle):
-        book.transition("r-none", State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, "r-none", "tester", to=State.CANCELLED))
 
 
 @pytest.mark.parametrize("state", [state for state in State if not TRANSITIONS[state]])
@@ -174,13 +177,13 @@ def test_nothing_follows_a_final_state(book: Ledger, state: State) -> None:
     gated(book, 0 if state is State.REJECTED else CAPACITY_BPS)
     entry = admitted(book, hold_until=None)
     if state is State.TIMED_OUT:
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
         entry = admitted(book, hold_until=at(5))
-    final = book.transition(entry.handle, state, at(1), actor="tester")
+    final = book.run(Move(at(1), entry.handle, "tester", to=state))
     assert final.state is state
     for to in State:
         with pytest.raises(ForbiddenTransition):
-            book.transition(entry.handle, to, at(2), actor="tester")
+            book.run(Move(at(2), entry.handle, "tester", to=to))
 
 
 def test_what_awaits_approval_keeps_its_place_until_its_slot_is_over(book: Ledger) -> None:
@@ -202,12 +205,12 @@ def test_a_plan_is_applied_whole_or_not_at_all(book: Ledger) -> None:
     shrink = request(reservation("big", 50), replaces=big.handle)
     too_much = request(reservation("new", 1))
     with pytest.raises(PlanNotAdmitted, match="hep/new"):
-        book.apply([grow, shrink, too_much], T0, actor="tester")
+        book.run(ApplyPlan.of([grow, shrink, too_much], T0, actor="tester"))
     assert book.sequence() == sequence
     assert [book.get(entry.handle) for entry in (small, big)] == [small, big]
-    done = book.apply([grow, shrink], T0, actor="tester")
+    done = book.run(ApplyPlan.of([grow, shrink], T0, actor="tester"))
     assert {entry.reservation.constant_rate_bps for entry in done} == {50}
-    book.apply([Cancellation(big.handle)], T0, actor="tester")
+    book.run(ApplyPlan.of([Cancellation(big.handle)], T0, actor="tester"))
     assert free_bps(book, 0, 60) == 50
 
 
@@ -220,12 +223,12 @@ def test_two_reservations_may_take_each_others_place(book: Ledger) -> None:
         request(reservation("early", 100, 60, 120), replaces=early.handle),
         request(reservation("late", 100, 0, 60), replaces=late.handle),
     ]
-    assert len(book.apply(swap, T0, actor="tester")) == 2
+    assert len(book.run(ApplyPlan.of(swap, T0, actor="tester"))) == 2
 
 
 def test_every_transition_is_an_event_that_nobody_can_change(book: Ledger, database_url: str) -> None:
     entry = admitted(book, hold_until=at(15))
-    book.transition(entry.handle, State.COMMITTED, at(1), actor="night-shift")
+    book.run(Move(at(1), entry.handle, "night-shift", to=State.COMMITTED))
     book.append_event("push.verified", at(2), device="r1", details={"revision": "x"})
     events = book.events()
     assert [event.kind for event in events] == ["reservation.held", "reservation.committed", "push.verified"]
@@ -301,7 +304,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
     for number in range(9):
         entry = admitted(book, name=f"a-{number}", rate_bps=1, labels={"n": str(number % 2)})
         if number % 3 == 0:
-            book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+            book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
     owner = book.list(EntryFilter(limit=1))[0].reservation.owner
     requests = [
         EntryFilter(newest=newest, after=after, limit=3, **how)
@@ -326,7 +329,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
 def test_a_rebind_changes_ports_and_no_room(book: Ledger) -> None:
     entry = admitted(book)
     sequence = book.sequence()
-    bound = book.rebind(entry.handle, reservation(labels={"bound": "yes"}), at(1), actor="tester")
+    bound = book.run(Rebind(at(1), entry.handle, "tester", reservation=reservation(labels={"bound": "yes"})))
     assert (bound.version, bound.reservation.labels) == (2, {"bound": "yes"})
     assert book.sequence() == sequence
 
@@ -341,8 +344,8 @@ def test_tables_are_rebuilt_from_the_log_whatever_was_modified_and_cancelled(
     book: Ledger, database_url: str, tmp_path: Path
 ) -> None:
     a, b = admitted(book, name="a", rate_bps=10), admitted(book, name="b", rate_bps=20)
-    book.admit(request(reservation("a", 30, 0, 90), replaces=a.handle), T0)
-    book.transition(b.handle, State.CANCELLED, T0, actor="tester")
+    book.run(Admit(T0, request(reservation("a", 30, 0, 90), replaces=a.handle)))
+    book.run(Move(T0, b.handle, "tester", to=State.CANCELLED))
     admitted(book, name="b", rate_bps=5, start=30, end=60)
     window = Window(at(0), at(120))
     steps, _ = book.ask(lambda tables: tables.steps(RESOURCES[1], window), T0)
@@ -387,9 +390,9 @@ def test_a_process_that_begins_in_a_recurrence_can_change_it_and_give_it_back(
         late.set_terms(Terms(dict.fromkeys(RESOURCES, CAPACITY_BPS), {}))
         assert free_bps(late, 20, 30, now=15) == 40
         raised = reservation(rate_bps=90, windows=windows)
-        answer = late.admit(request(raised, replaces=entry.handle), at(15))
+        answer = late.run(Admit(at(15), request(raised, replaces=entry.handle)))
         assert isinstance(answer, Entry)
         assert free_bps(late, 20, 30, now=15) == 10
-        late.transition(entry.handle, State.CANCELLED, at(25), actor="tester")
+        late.run(Move(at(25), entry.handle, "tester", to=State.CANCELLED))
         assert free_bps(late, 20, 50, now=25) == CAPACITY_BPS
     assert free_bps(book, 20, 50, now=25) == CAPACITY_BPS

@@ -11,6 +11,7 @@ import pytest
 
 from slotcar.base.timebase import Window
 from slotcar.book.model import Entry, State, Terms
+from slotcar.book.operations import Admit
 from slotcar.store import EntryFilter, open_ledger
 from tests.support import racer
 from tests.support.patience import PATIENCE_S
@@ -80,7 +81,7 @@ def test_two_that_race_for_the_last_capacity_get_it_once(raced_url: str, tmp_pat
         for ledger in (one, two):
             ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 100), {}))
             assert ledger.ask(lambda tables: tables.peak(RESOURCES[0], Window(T0, at(60))), T0)[0] == 0
-        first = one.admit(request(reservation("first", 60)), T0)
+        first = one.run(Admit(T0, request(reservation("first", 60))))
         second = two.admit(request(reservation("second", 60)), T0)
         assert isinstance(first, Entry)
         assert not isinstance(second, Entry)

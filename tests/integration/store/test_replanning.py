@@ -9,7 +9,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from slotcar.book.model import Entry, ProgressReport, State
-from slotcar.book.replanning import is_off, remaining_bytes
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
+from slotcar.book.replanning import Replan, is_off, remaining_bytes
+from slotcar.book.reporting import Report
 from slotcar.rollout.replanning import Replanning
 from slotcar.store import Ledger
 from tests.integration.store.test_transfers import TERMS, admission_of, admit, free, kinds, steps
@@ -30,17 +33,17 @@ def behind(book: Ledger) -> tuple[Entry, Entry]:
     """A transfer that has moved nothing in half of its time beside a fixed one, and lacks a half; and the fixed one."""
     entry = admit(book, transfer("bulk", HOUR_BYTES, 60))
     fixed = admit(book, reservation("fixed", 50, 30, 60))
-    reported = book.report(entry.handle, HOUR_BYTES, at(30), actor="hep")
+    reported = book.run(Report(at(30), entry.handle, "hep", remaining_bytes=HOUR_BYTES))
     assert reported.progress == ProgressReport(HOUR_BYTES, at(30), 80, HOUR_BYTES // 2)
     return reported, fixed
 
 
 def test_what_is_behind_takes_what_comes_free(book: Ledger) -> None:
     reported, fixed = behind(book)
-    assert book.replan(reported.handle, at(32)) is None, "nothing more is free"
+    assert book.run(Replan(at(32), reported.handle)) is None, "nothing more is free"
     assert kinds(book, reported.handle)[-1] == "behind"
-    book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    after = book.replan(reported.handle, at(35))
+    book.run(Move(at(35), fixed.handle, "tester", to=State.CANCELLED))
+    after = book.run(Replan(at(35), reported.handle))
     assert after is not None
     assert after.version == reported.version + 1
     rest = HOUR_BYTES - 5 * MINUTE_BYTES
@@ -55,8 +58,8 @@ def test_what_is_behind_takes_what_comes_free(book: Ledger) -> None:
 def test_others_move_for_what_is_behind(book: Ledger) -> None:
     reported, fixed = behind(book)
     late = admit(book, transfer("late", 10 * MINUTE_BYTES, 180, 35, shape="earliest"), 31)
-    book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    assert book.replan(reported.handle, at(35)) is not None
+    book.run(Move(at(35), fixed.handle, "tester", to=State.CANCELLED))
+    assert book.run(Replan(at(35), reported.handle)) is not None
     moved = book.get(late.handle)
     assert moved is not None
     assert free(book, 40, 60) == [0, 0, 0]
@@ -67,28 +70,28 @@ def test_what_is_as_planned_is_left_alone(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", HOUR_BYTES, 60))
     for minute in (0, 20, 59):
         assert not is_off(entry, at(minute)), "nothing was reported"
-    reported = book.report(entry.handle, HOUR_BYTES // 2, at(30), actor="hep")
+    reported = book.run(Report(at(30), entry.handle, "hep", remaining_bytes=HOUR_BYTES // 2))
     for minute in (31, 45, 59, 60, 70):
-        assert book.replan(reported.handle, at(minute)) is None
+        assert book.run(Replan(at(minute), reported.handle)) is None
     assert remaining_bytes(reported, at(45)) == HOUR_BYTES // 4
     sequence = book.sequence()
-    assert book.replan(reported.handle, at(40)) is None
+    assert book.run(Replan(at(40), reported.handle)) is None
     assert book.sequence() == sequence
 
 
 def test_a_report_after_it_counts_from_what_was_reported(book: Ledger) -> None:
     """What is supposed meanwhile is not held against the owner."""
     reported, fixed = behind(book)
-    book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    assert book.replan(reported.handle, at(35)) is not None
-    assert book.report(reported.handle, HOUR_BYTES, at(40), actor="hep").progress is not None
+    book.run(Move(at(35), fixed.handle, "tester", to=State.CANCELLED))
+    assert book.run(Replan(at(35), reported.handle)) is not None
+    assert book.run(Report(at(40), reported.handle, "hep", remaining_bytes=HOUR_BYTES)).progress is not None
 
 
 def test_the_leader_looks_at_all_once_in_a_period(book: Ledger) -> None:
     reported, fixed = behind(book)
     replanning = Replanning(book, timedelta(minutes=1))
     assert replanning.look([reported], at(32)) == at(33)
-    book.transition(fixed.handle, State.CANCELLED, at(32), actor="tester")
+    book.run(Move(at(32), fixed.handle, "tester", to=State.CANCELLED))
     replanning.look([reported], at(32) + timedelta(seconds=30))
     assert book.get(reported.handle) == reported
     assert replanning.look([reported], at(33)) == at(34)
@@ -102,7 +105,7 @@ def test_a_turn_spends_a_bounded_time_with_it(book: Ledger) -> None:
     """The rest is done in the next turn, which follows at once."""
     entries = [admit(book, transfer(name, HOUR_BYTES // 4, 60)) for name in ("one", "two", "three")]
     admit(book, reservation("fixed", 60, 30, 60))
-    reported = [book.report(one.handle, HOUR_BYTES // 4, at(30), actor="hep") for one in entries]
+    reported = [book.run(Report(at(30), one.handle, "hep", remaining_bytes=HOUR_BYTES // 4)) for one in entries]
     seconds = iter(range(0, 100, 2))
     replanning = Replanning(book, timedelta(minutes=1), monotonic=lambda: float(next(seconds)))
     off = sum(is_off(one, at(31)) for one in reported)
@@ -127,13 +130,13 @@ def test_nothing_is_exceeded_and_all_that_is_free_is_asked_for(
     book: Ledger, transfers: list[tuple[int, int, int]], others: list[tuple[int, int, int]], minute: int
 ) -> None:
     for entry in book.live_between(T0):  # of an example before
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
     before = free(book, minute, 60)  # of an example whose minute was later, the past stays
     answers = [
-        book.admit(admission_of(transfer(f"t{n}", volume, by)), T0) for n, (volume, by, _) in enumerate(transfers)
+        book.run(Admit(T0, admission_of(transfer(f"t{n}", volume, by)))) for n, (volume, by, _) in enumerate(transfers)
     ]
     fixed = [
-        book.admit(admission_of(reservation(f"f{n}", rate, start, start + length)), T0)
+        book.run(Admit(T0, admission_of(reservation(f"f{n}", rate, start, start + length))))
         for n, (rate, start, length) in enumerate(others)
     ]
     live = [(one, share) for one, (_, _, share) in zip(answers, transfers, strict=True) if isinstance(one, Entry)]
@@ -142,18 +145,18 @@ def test_nothing_is_exceeded_and_all_that_is_free_is_asked_for(
         assert known is not None
         assert known.reservation.need is not None
         left = max(1, known.reservation.need.volume_bytes * share // 100)
-        book.report(entry.handle, left, at(minute), actor="hep")
+        book.run(Report(at(minute), entry.handle, "hep", remaining_bytes=left))
     for one in fixed[1:]:
         if isinstance(one, Entry):
-            book.transition(one.handle, State.CANCELLED, at(minute), actor="tester")
+            book.run(Move(at(minute), one.handle, "tester", to=State.CANCELLED))
     replanning = Replanning(book, timedelta(minutes=1))
     while replanning.look(book.live_between(at(minute)), at(minute)) == at(minute):
         pass  # a turn spends a bounded time with it: the next one goes on
     for entry in book.live_between(at(minute)):
         if entry.progress is not None and is_off(entry, at(minute)):
-            assert book.replan(entry.handle, at(minute)) is None
+            assert book.run(Replan(at(minute), entry.handle)) is None
     for start in range(0, 60, 2):
         assert min(free(book, start, start + 2)) >= 0
     for entry in book.live_between(T0):
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
     assert free(book, minute, 60) == before, "only what is past of them stays"

@@ -14,7 +14,9 @@ from sqlalchemy.engine import make_url
 
 from slotcar.admission import capacities
 from slotcar.base.vocabulary import Direction
+from slotcar.book.approving import Approve, Reject
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.operations import Admit
 from slotcar.book.rules.errors import FlowTaken, QuotaExceeded
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
@@ -64,9 +66,9 @@ def test_two_controllers_never_give_one_flow_to_two_owners(two: tuple[Ledger, Le
     for number in range(ROUNDS):
         start = 10 * number
         answers = together(
-            lambda start=start: one.admit(request_for(f"a{start}", "hep", start), T0),
-            lambda start=start: one.admit(request_for(f"b{start}", "astro", start), T0),
-            lambda start=start: other.admit(request_for(f"c{start}", "bio", start), T0),
+            lambda start=start: one.run(Admit(T0, request_for(f"a{start}", "hep", start))),
+            lambda start=start: one.run(Admit(T0, request_for(f"b{start}", "astro", start))),
+            lambda start=start: other.run(Admit(T0, request_for(f"c{start}", "bio", start))),
         )
         assert sorted(type(answer).__name__ for answer in answers) == ["Entry", "FlowTaken", "FlowTaken"]
     live = one.list(EntryFilter(states=[State.COMMITTED], limit=1000))
@@ -75,7 +77,7 @@ def test_two_controllers_never_give_one_flow_to_two_owners(two: tuple[Ledger, Le
 
 def test_two_controllers_never_exceed_a_quota_together(two: tuple[Ledger, Ledger]) -> None:
     calls = [
-        lambda ledger=ledger, number=number: ledger.admit(request_for(f"n{number}", "few", 0), T0)
+        lambda ledger=ledger, number=number: ledger.run(Admit(T0, request_for(f"n{number}", "few", 0)))
         for number in range(4)
         for ledger in [two[number % 2]]
     ]
@@ -86,9 +88,9 @@ def test_two_controllers_never_exceed_a_quota_together(two: tuple[Ledger, Ledger
 def test_a_change_that_waits_is_kept_by_another_controller_too(two: tuple[Ledger, Ledger]) -> None:
     """Room for both forms, in tables that follow the log and in tables that are loaded from it."""
     one, other = two
-    entry = one.admit(request_for("a", "hep", 0), T0)
+    entry = one.run(Admit(T0, request_for("a", "hep", 0)))
     assert isinstance(entry, Entry)
-    raised = one.admit(replace(request_for("a", "hep", 0, 2_000_000), replaces=entry.handle), T0)
+    raised = one.run(Admit(T0, replace(request_for("a", "hep", 0, 2_000_000), replaces=entry.handle)))
     assert isinstance(raised, Entry)
     assert (raised.state, raised.reservation.constant_rate_bps) == (State.COMMITTED, 8_000)
     assert other.get(entry.handle) == raised
@@ -96,7 +98,7 @@ def test_a_change_that_waits_is_kept_by_another_controller_too(two: tuple[Ledger
     taken = [ledger.ask(lambda tables: tables.peak(resource, raised.reservation.windows[0]), T0)[0] for ledger in two]
     assert raised.proposed is not None
     assert taken == [raised.proposed.demands[0].peak] * 2
-    other.reject(entry.handle, T0, actor="ops")
+    other.run(Reject(T0, entry.handle, "ops"))
     after = [ledger.ask(lambda tables: tables.peak(resource, entry.reservation.windows[0]), T0)[0] for ledger in two]
     assert after == [entry.demands[0].peak] * 2
 
@@ -105,12 +107,12 @@ def test_a_longer_slot_that_nobody_approved_gives_its_room_back_when_the_old_one
     two: tuple[Ledger, Ledger],
 ) -> None:
     one, _ = two
-    entry = one.admit(request_for("a", "hep", 0, 2_000_000), T0)
+    entry = one.run(Admit(T0, request_for("a", "hep", 0, 2_000_000)))
     assert isinstance(entry, Entry)
-    entry = one.approve(entry.handle, T0, actor="ops", expected_version=1)
+    entry = one.run(Approve(T0, entry.handle, "ops", 1))
     ask = route(reservation("a", 2_000_000, 0, 60), NETWORK)
     longer = AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester", replaces=entry.handle)
-    changed = one.admit(longer, T0)
+    changed = one.run(Admit(T0, longer))
     assert isinstance(changed, Entry)
     assert changed.proposed is not None
     (ended,) = one.expire(at(10))
@@ -125,7 +127,7 @@ def test_a_ledger_of_the_version_before_gets_its_flows_and_usage(
     one, _ = two
     more = {"direction": Direction.BOTH, "end": 10}
     ask = route(reservation("a", 7, owner="hep", **more), NETWORK)
-    one.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), T0)
+    one.run(Admit(T0, AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester")))
     url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     queries = ("SELECT * FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
     with psycopg.connect(url) as connection:

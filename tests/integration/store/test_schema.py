@@ -12,6 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import make_url
 
 from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.operations import Admit
 from slotcar.store import Ledger, open_ledger
 from slotcar.store.database import make_engine
 from slotcar.store.revisions import MIGRATIONS, SchemaState, known_revisions
@@ -60,7 +61,7 @@ def test_a_column_that_is_not_there_says_what_makes_it(ledger: Ledger, database_
     with pytest.raises(LedgerUnavailable, match="run slotcar db upgrade"):
         ledger.usage("hep", T0)
     with pytest.raises(LedgerUnavailable, match="run slotcar db upgrade"):
-        ledger.admit(request(reservation(rate_bps=10), resources=()), T0)
+        ledger.run(Admit(T0, request(reservation(rate_bps=10), resources=())))
 
 
 def test_a_database_whose_text_is_not_utf_8_is_refused_with_what_makes_one(

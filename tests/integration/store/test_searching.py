@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import NullPool, create_engine, text
 
 from slotcar.book.model import Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
 from slotcar.store import EntryFilter, Ledger, open_ledger, pages
 from tests.support.requests import RESOURCES, T0, request, reservation
 
@@ -32,7 +34,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
 def book(ledger: Ledger) -> Ledger:
     ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 1_000), {}))
     for owner, name in NAMED:
-        answer = ledger.admit(request(reservation(name, rate_bps=1, owner=owner)), T0)
+        answer = ledger.run(Admit(T0, request(reservation(name, rate_bps=1, owner=owner))))
         assert isinstance(answer, Entry), answer
     return ledger
 
@@ -73,7 +75,7 @@ def test_a_search_is_for_a_whole_handle_too_and_beside_other_conditions(book: Le
     assert book.list(EntryFilter(search=last.handle)) == (last,)
     assert book.list(EntryFilter(search=last.handle, owner="hep")) == ()
     assert book.list(EntryFilter(search=last.handle[:-1])) == ()
-    book.transition(first.handle, State.CANCELLED, T0, actor="tester")
+    book.run(Move(T0, first.handle, "tester", to=State.CANCELLED))
     assert [entry.number for entry in book.list(EntryFilter(search="cms", states=[State.CANCELLED]))] == [1]
     assert [entry.number for entry in book.list(EntryFilter(search="cms", states=[State.COMMITTED], newest=True))] == [
         7,
@@ -113,10 +115,10 @@ def test_searches_beside_other_conditions_find_and_count_what_a_plain_look_at_ea
     for number in range(40):
         owner, name = chance.choice(WORDS), "-".join([*chance.choices(WORDS, k=2), str(number)])
         labels = {"kind": chance.choice(("test", "real"))}
-        entry = ledger.admit(request(reservation(name, rate_bps=1, owner=owner, labels=labels)), T0)
+        entry = ledger.run(Admit(T0, request(reservation(name, rate_bps=1, owner=owner, labels=labels))))
         assert isinstance(entry, Entry), entry
         if chance.random() < 0.3:
-            ledger.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+            ledger.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
     everything = ledger.list(EntryFilter(limit=1_000))
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)

@@ -27,7 +27,8 @@ from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGr
 from slotcar.book.handing import Give, Withdraw
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import OCCUPYING, AdmissionRequest, Cancellation, Condition, Entry, State, Terms
-from slotcar.book.operations import Admit, Expire, ExtendHold, Move, Operation, Rebind, run_together
+from slotcar.book.operation import Expire, Move, Operation, run_together
+from slotcar.book.operations import Admit, ExtendHold, Rebind
 from slotcar.book.replanning import Replan
 from slotcar.book.reporting import Report
 from slotcar.book.rules.gate import Gate

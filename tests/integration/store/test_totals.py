@@ -12,6 +12,8 @@ from sqlalchemy import Connection
 
 from slotcar.admission import capacities
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.policy import Policy
 from slotcar.book.rules.reserving import ReservingRules
@@ -41,7 +43,7 @@ def rules_of(site: Site) -> Terms:
 def admit(ledger: Ledger, site: Site, number: int) -> Entry:
     way = route(reservation(f"n-{number}", 10 * KBPS, 0, 60), NETWORK)
     caller = site.caller("hep", Role.REQUESTER, "hep")
-    entry = ledger.admit(AdmissionRequest(way.reservation, way.paths, way.demands, "hep", caller=caller), T0)
+    entry = ledger.run(Admit(T0, AdmissionRequest(way.reservation, way.paths, way.demands, "hep", caller=caller)))
     assert isinstance(entry, Entry), entry
     return entry
 
@@ -99,7 +101,7 @@ def test_what_another_controller_changed_is_read_alone(
         with pytest.raises(NotPermitted):
             admit(ledger, site, 4)
         assert dict(read_rows)[reading.READ_OCCUPIED_SINCE] == 1
-        other.transition(entry.handle, State.CANCELLED, T0, actor="hep")
+        other.run(Move(T0, entry.handle, "hep", to=State.CANCELLED))
         assert admit(ledger, site, 4)
         ledger.set_terms(rules_of(replace(site, zone=T0.tzinfo or site.zone)))
         with pytest.raises(NotPermitted):
@@ -108,4 +110,4 @@ def test_what_another_controller_changed_is_read_alone(
     way = route(reservation("later", 10 * KBPS, 62, 70), NETWORK)
     caller = site.caller("hep", Role.REQUESTER, "hep")
     request = AdmissionRequest(way.reservation, way.paths, way.demands, "hep", caller=caller)
-    assert ledger.admit(request, later), "what is over does not count"
+    assert ledger.run(Admit(later, request)), "what is over does not count"

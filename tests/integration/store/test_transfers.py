@@ -14,8 +14,12 @@ from sqlalchemy.engine import make_url
 from slotcar.admission import Demand, Refused
 from slotcar.admission.highs import HighsSolver
 from slotcar.base.timebase import Window
+from slotcar.book.applying import ApplyPlan
 from slotcar.book.errors import CannotKeep, PlanNotAdmitted, ProgressRefused
 from slotcar.book.model import AdmissionRequest, Entry, EntryChange, ProgressReport, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
+from slotcar.book.reporting import Report
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
 from slotcar.reservation.model import Reservation
@@ -38,7 +42,7 @@ def admission_of(reservation: Reservation, **more: object) -> AdmissionRequest:
 
 
 def admit(book: Ledger, reservation: Reservation, now: int = 0) -> Entry:
-    entry = book.admit(admission_of(reservation), at(now))
+    entry = book.run(Admit(at(now), admission_of(reservation)))
     assert isinstance(entry, Entry), entry
     return entry
 
@@ -75,13 +79,13 @@ def test_a_profile_is_found_and_its_headers_are_counted(book: Ledger, database_u
         for each in (book, fresh):
             assert free(each, 0, 30) == [0, 0, 0]
             assert free(each, 30, 55) == [0, 0, 0]
-        book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
         assert free(fresh, 0, 30) == [100, 100, 100]
 
 
 def test_a_refusal_says_the_most_volume_the_earliest_deadline_and_what_is_short(book: Ledger) -> None:
     admit(book, reservation("fixed", 100, 0, 50))
-    refused = book.admit(admission_of(transfer("bulk", 8000, 60)), T0)
+    refused = book.run(Admit(T0, admission_of(transfer("bulk", 8000, 60))))
     assert isinstance(refused, Refused)
     assert refused.transfer is not None
     assert refused.explain() == (
@@ -90,22 +94,22 @@ def test_a_refusal_says_the_most_volume_the_earliest_deadline_and_what_is_short(
         "the earliest deadline for the whole volume is 2027-03-01T13:03:20Z",
     )
     most, earliest = refused.transfer.most_bytes, refused.transfer.earliest_deadline
-    assert isinstance(book.admit(admission_of(transfer("less", most, 60)), T0), Entry)
+    assert isinstance(book.run(Admit(T0, admission_of(transfer("less", most, 60)))), Entry)
     assert earliest is not None
     later = transfer("later", 2000, 64)
-    assert isinstance(book.admit(admission_of(later), T0), Entry)
+    assert isinstance(book.run(Admit(T0, admission_of(later))), Entry)
 
 
 def test_done_early_is_given_back_and_behind_asks_for_more(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", 40 * 60 * 60 // 8, 60))
     assert steps(entry) == [(0, 60, 40)]
-    half = book.report(entry.handle, 40 * 60 * 15 // 8, at(30), actor="hep")
+    half = book.run(Report(at(30), entry.handle, "hep", remaining_bytes=40 * 60 * 15 // 8))
     assert steps(half) == [(0, 30, 40), (30, 60, 20)]
     assert half.progress == ProgressReport(4500, at(30), 20)
     assert free(book, 30, 60) == [75, 75, 75]
-    same = book.report(entry.handle, 20 * 60 * 20 // 8, at(40), actor="hep")
+    same = book.run(Report(at(40), entry.handle, "hep", remaining_bytes=20 * 60 * 20 // 8))
     assert steps(same) == steps(half), "as planned: no router is told anything"
-    slow = book.report(entry.handle, 20 * 60 * 20 // 8, at(50), actor="hep")
+    slow = book.run(Report(at(50), entry.handle, "hep", remaining_bytes=20 * 60 * 20 // 8))
     assert steps(slow) == [(0, 30, 40), (30, 50, 20), (50, 60, 40)]
     assert kinds(book, entry.handle) == ["committed", "progress", "progress", "progress"]
 
@@ -113,7 +117,7 @@ def test_done_early_is_given_back_and_behind_asks_for_more(book: Ledger) -> None
 def test_what_is_behind_and_cannot_have_more_says_so(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", 40 * 60 * 60 // 8, 60))
     admit(book, reservation("fixed", 50, 30, 60))
-    behind = book.report(entry.handle, 40 * 60 * 60 // 8, at(30), actor="hep")
+    behind = book.run(Report(at(30), entry.handle, "hep", remaining_bytes=40 * 60 * 60 // 8))
     assert behind.progress == ProgressReport(18000, at(30), 80, 9000)
     assert steps(behind) == [(0, 60, 40)]
     (event,) = book.events(handle=entry.handle, kinds=["reservation.behind"])
@@ -123,9 +127,9 @@ def test_what_is_behind_and_cannot_have_more_says_so(book: Ledger) -> None:
 
 def test_nothing_remains_and_the_reservation_is_over(book: Ledger) -> None:
     one, other = (admit(book, transfer(name, 9000, 60, start)) for name, start in (("now", None), ("then", 30)))
-    ended = book.report(one.handle, 0, at(10), actor="hep")
+    ended = book.run(Report(at(10), one.handle, "hep", remaining_bytes=0))
     assert (ended.state, steps(ended)) == (State.ENDED, [(0, 10, 20)])
-    cancelled = book.report(other.handle, 0, at(10), actor="hep")
+    cancelled = book.run(Report(at(10), other.handle, "hep", remaining_bytes=0))
     assert cancelled.state is State.CANCELLED
     assert free(book, 10, 60) == [100, 100, 100]
 
@@ -133,7 +137,7 @@ def test_nothing_remains_and_the_reservation_is_over(book: Ledger) -> None:
 def test_progress_that_cannot_be_is_refused(book: Ledger) -> None:
     fixed = admit(book, reservation("fixed", 10, 0, 60))
     moving = admit(book, transfer("bulk", 9000, 60))
-    book.report(moving.handle, 6000, at(10), actor="hep")
+    book.run(Report(at(10), moving.handle, "hep", remaining_bytes=6000))
     for entry, remaining, now, words in (
         (fixed, 1, 10, "hep/fixed has a fixed rate"),
         (
@@ -145,11 +149,11 @@ def test_progress_that_cannot_be_is_refused(book: Ledger) -> None:
         (moving, 100, 60, "is past"),
     ):
         with pytest.raises(ProgressRefused, match=words):
-            book.report(entry.handle, remaining, at(now), actor="hep")
-    held = book.admit(admission_of(transfer("held", 900, 60), hold_until=at(15)), T0)
+            book.run(Report(at(now), entry.handle, "hep", remaining_bytes=remaining))
+    held = book.run(Admit(T0, admission_of(transfer("held", 900, 60), hold_until=at(15))))
     assert isinstance(held, Entry)
     with pytest.raises(ProgressRefused, match="hep/held is held"):
-        book.report(held.handle, 1, at(1), actor="hep")
+        book.run(Report(at(1), held.handle, "hep", remaining_bytes=1))
     assert book.get(moving.handle).progress == ProgressReport(6000, at(10), 16)  # type: ignore[union-attr]
 
 
@@ -171,7 +175,7 @@ def test_a_fixed_request_moves_a_transfer_and_nothing_passes_its_deadline(book: 
     assert moved_events(book) == [("bulk", fixed.handle)]
     assert [free(book, *part) for part in ((0, 10), (10, 30), (30, 40))] == [[0, 0, 0]] * 3
     assert free(book, 40, 60) == [100, 100, 100]
-    refused = book.admit(admission_of(reservation("too-much", 100, 30, 60)), T0)
+    refused = book.run(Admit(T0, admission_of(reservation("too-much", 100, 30, 60))))
     assert isinstance(refused, Refused)
     assert book.get(bulk.handle) == after, "a refusal changes nothing"
 
@@ -188,7 +192,7 @@ def test_no_step_is_slower_than_what_the_platforms_police(book: Ledger) -> None:
 def test_what_moves_again_is_as_it_was_last_reported_and_within_the_gate_of_now(book: Ledger) -> None:
     bulk = admit(book, transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest"))
     admit(book, reservation("first", 100, 10, 30))
-    book.report(bulk.handle, 80 * 60 * 10 // 8, at(5), actor="hep")
+    book.run(Report(at(5), bulk.handle, "hep", remaining_bytes=80 * 60 * 10 // 8))
     admit(book, reservation("second", 100, 30, 40), 5)
     after = book.get(bulk.handle)
     assert after is not None
@@ -205,7 +209,7 @@ def test_what_moves_again_is_as_it_was_last_reported_and_within_the_gate_of_now(
 def test_nothing_moves_within_the_frozen_horizon(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(frozen=timedelta(minutes=15))))
     admit(book, transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest"))
-    assert isinstance(book.admit(admission_of(reservation("soon", 100, 10, 30)), T0), Refused)
+    assert isinstance(book.run(Admit(T0, admission_of(reservation("soon", 100, 10, 30)))), Refused)
     admit(book, reservation("later", 100, 15, 30))
     assert moved_events(book)
 
@@ -238,10 +242,10 @@ def test_a_chain_is_moved_by_the_linear_program(book: Ledger) -> None:
 
 def test_what_waits_or_is_held_stays_where_it_was_shown(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(Gate(rate_bps=70))))
-    waiting = book.admit(admission_of(transfer("waits", 80 * 60 * 20 // 8, 60, shape="earliest")), T0)
+    waiting = book.run(Admit(T0, admission_of(transfer("waits", 80 * 60 * 20 // 8, 60, shape="earliest"))))
     assert isinstance(waiting, Entry)
     assert waiting.state is State.AWAITING_APPROVAL
-    assert isinstance(book.admit(admission_of(reservation("fixed", 60, 10, 30)), T0), Refused)
+    assert isinstance(book.run(Admit(T0, admission_of(reservation("fixed", 60, 10, 30)))), Refused)
 
 
 def test_no_move_brings_a_rate_above_the_gate(book: Ledger) -> None:
@@ -259,20 +263,20 @@ def test_a_plan_moves_what_it_has_created_itself_or_is_refused_whole(book: Ledge
         admission_of(transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest")),
         admission_of(reservation("fixed", 100, 10, 30)),
     ]
-    entries = book.apply(requests, T0, actor="tester")
+    entries = book.run(ApplyPlan.of(requests, T0, actor="tester"))
     # As it is after the whole plan: what came second has moved it.
     assert steps(entries[0]) == [(0, 10, 80), (30, 40, 80)]
     assert book.get(entries[0].handle) == entries[0]
     both = [admission_of(reservation("more", 100, 30, 40)), admission_of(transfer("b", 90_000, 60))]
     with pytest.raises(PlanNotAdmitted):
-        book.apply(both, T0, actor="tester")
+        book.run(ApplyPlan.of(both, T0, actor="tester"))
     assert len(moved_events(book)) == 1
 
 
 def test_a_change_keeps_what_is_done(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", 40 * 60 * 60 // 8, 60))
     more = admission_of(transfer("bulk", 40 * 60 * 90 // 8, 60), replaces=entry.handle)
-    changed = book.admit(more, at(30))
+    changed = book.run(Admit(at(30), more))
     assert isinstance(changed, Entry)
     assert steps(changed) == [(0, 30, 40), (30, 60, 80)]
     assert changed.progress == ProgressReport(40 * 60 * 60 // 8, at(30), 80)
@@ -303,7 +307,7 @@ def test_a_ledger_of_the_version_before_is_kept_and_can_be_taken_back(database_u
     with pytest.raises(CannotKeep, match="1 live reservations are volumes by a deadline"):
         migrate(database_url, "0004")
     with open_ledger(database_url, tmp_path) as book:
-        book.transition(bulk.handle, State.CANCELLED, T0, actor="tester")
+        book.run(Move(T0, bulk.handle, "tester", to=State.CANCELLED))
     migrate(database_url, "0004")
     with psycopg.connect(url) as raw:
         assert raw.execute("SELECT bool_or(document ? 'need') FROM entry").fetchone() == (False,)

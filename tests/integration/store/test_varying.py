@@ -14,6 +14,8 @@ from sqlalchemy.engine import make_url
 from slotcar.admission import Demand, Refused, ResourceId
 from slotcar.base.timebase import Window, to_us
 from slotcar.book.model import Entry, Proposal, State, Terms
+from slotcar.book.operation import Move
+from slotcar.book.operations import Admit
 from slotcar.reservation.model import Slot
 from slotcar.store import Ledger, open_ledger
 from tests.support.postgres import migrate
@@ -31,7 +33,7 @@ def demands() -> tuple[Demand, ...]:
 
 
 def admit(book: Ledger) -> Entry:
-    entry = book.admit(replace(request(VARYING), demands=demands()), T0)
+    entry = book.run(Admit(T0, replace(request(VARYING), demands=demands())))
     assert isinstance(entry, Entry), entry
     return entry
 
@@ -50,10 +52,10 @@ def test_each_slot_takes_its_own_amount_and_gives_it_back(ledger: Ledger, databa
         for book in (ledger, fresh):
             assert [free(book, name, 0, 60) for name in RESOURCES] == [60, 95, 55]
             assert [free(book, name, 60, 120) for name in RESOURCES] == [10, 100, 10]
-        refused = ledger.admit(request(varying((30, 90, 20, 20), name="b")), T0)
+        refused = ledger.run(Admit(T0, request(varying((30, 90, 20, 20), name="b"))))
         assert isinstance(refused, Refused)
         assert {one.window for one in refused.shortfalls} == {Window(at(60), at(90))}
-        ledger.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+        ledger.run(Move(T0, entry.handle, "tester", to=State.CANCELLED))
         assert [free(fresh, name, 0, 120) for name in RESOURCES] == [100, 100, 100]  # follows
 
 

@@ -78,7 +78,7 @@ def recorded(site: Site) -> Recorded:
             assert record.state is (SlotState.IN_PLACE if state is SlotState.ENDING else state)
             if state in OVER:
                 site.broker.cancel(entry.handle, OPERATOR, now)
-            ledger.append(AppendEvents(now, [(record.event(), entry.handle)]))
+            ledger.run(AppendEvents(now, [(record.event(), entry.handle)]))
     return Recorded(site, entries)
 
 

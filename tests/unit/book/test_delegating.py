@@ -17,7 +17,8 @@ from slotcar.book.errors import DelegationRefused, UnknownHandle
 from slotcar.book.handing import Give, Withdraw
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import AdmissionRequest, Entry, State, Terms
-from slotcar.book.operations import Admit, Move, Operation, Rebind, run_together
+from slotcar.book.operation import Move, Operation, run_together
+from slotcar.book.operations import Admit, Rebind
 from slotcar.book.rules.policy import Policy
 from slotcar.planning.routing import route
 from slotcar.policy.caller import Caller, Role

@@ -15,7 +15,8 @@ from slotcar.base.timebase import Window, to_us
 from slotcar.book.errors import ShareRefused
 from slotcar.book.memory_shelf import MemoryShelf
 from slotcar.book.model import OCCUPYING, AdmissionRequest, Entry, State, Terms
-from slotcar.book.operations import Admit, Move, Operation, run_together
+from slotcar.book.operation import Move, Operation, run_together
+from slotcar.book.operations import Admit
 from slotcar.book.rules.errors import ShareExceeded
 from slotcar.book.rules.policy import Policy
 from slotcar.book.share_bounds import busiest, peak_of, rate_at
