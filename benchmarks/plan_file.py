@@ -20,7 +20,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Protocol, Service
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
 from slotcar.planning.matching import Scope
 from slotcar.planning.source import ReservationSource
 from slotcar.reservation.model import Endpoint, Reservation
@@ -39,18 +40,18 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
             open_ledger(url, Path(folder), migrate=True) as ledger,
         ):
             settings = Settings(state_dir=Path(folder), max_windows=size, horizon=timedelta(days=1000))
-            broker = Broker(ledger, network_of("linux-tc", 1), settings)
-            broker.plan(_source(1), CALLER, NOW)  # what is compiled at its first use is not measured
+            desk = Desk(ledger, network_of("linux-tc", 1), settings)
+            ReservationFiles(desk).plan(_source(1), CALLER, NOW)  # what is compiled at its first use is not measured
             source = _source(size)
             name = f"one file of {count(size)} reservations"
             say(f"{name}: plan")
-            plan, plan_s = _timed(partial(broker.plan, source, CALLER, NOW))
+            plan, plan_s = _timed(partial(ReservationFiles(desk).plan, source, CALLER, NOW))
             yield Figure(f"{name}: plan, CPU", plan_s, "s", lower_is_better=True)
             say(f"{name}: apply")
-            _, apply_s = _timed(partial(broker.apply, plan, CALLER, NOW))
+            _, apply_s = _timed(partial(ReservationFiles(desk).apply, plan, CALLER, NOW))
             yield Figure(f"{name}: apply, CPU", apply_s, "s", lower_is_better=True)
             say(f"{name}: plan again")
-            again, again_s = _timed(partial(broker.plan, source, CALLER, NOW))
+            again, again_s = _timed(partial(ReservationFiles(desk).plan, source, CALLER, NOW))
             if plan.refused or not again.changes_nothing:
                 raise AssertionError("the file was not applied whole")
             yield Figure(f"{name}: plan again, CPU", again_s, "s", lower_is_better=True)

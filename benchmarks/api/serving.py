@@ -22,7 +22,7 @@ from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
 from slotcar.book.rules.roles import Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
 from slotcar.store import open_ledger
 from slotcar.web.app import create_app
 
@@ -31,7 +31,7 @@ def main(url: str, folder: Path) -> None:
     settings = Settings(state_dir=folder, inventory=folder, max_connections_per_client=256)
     token = create_token(settings.tokens_path, "bench", Role.OPERATOR, "bench", SYSTEM.now())
     with open_ledger(url, folder) as ledger, bound(HOST, 0) as sockets, bound(HOST, 0) as bare_sockets:
-        app = create_app(Context(Broker(ledger, world().network, settings), TokenStore(settings.tokens_path)))
+        app = create_app(Context(Desk(ledger, world().network, settings), TokenStore(settings.tokens_path)))
         exempt_from_collections()
         servers = [(_server(app, settings), sockets), (_server(bare(), settings), bare_sockets)]
         for listening in (*sockets, *bare_sockets):

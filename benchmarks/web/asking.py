@@ -27,7 +27,7 @@ from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import EntryFilter, Ledger, open_ledger
 from slotcar.web.app import create_app
@@ -63,11 +63,8 @@ def opened(url: str, world: World) -> Iterator[tuple[FastAPI, Ledger]]:
     """The application of an open controller, which leads, over the ledger at `url`."""
     with tempfile.TemporaryDirectory() as folder, open_ledger(url, Path(folder), migrate=True) as ledger:
         settings = Settings(state_dir=Path(folder), inventory=Path(folder), open=True)
-        context = Context(
-            Broker(ledger, world.network, settings),
-            TokenStore(settings.tokens_path),
-            LoopStatus(leading=True, settled=True),
-        )
+        desk = Desk(ledger, world.network, settings, loop=LoopStatus(leading=True, settled=True))
+        context = Context(desk, TokenStore(settings.tokens_path))
         try:
             app = create_app(context)
             exempt_from_collections()

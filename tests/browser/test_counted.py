@@ -44,9 +44,9 @@ def test_what_was_counted_can_be_read_by_everybody(
 ) -> None:
     start = datetime.now(UTC) + timedelta(seconds=2)
     entry = site.reserve("cms", rate="4 Mbit/s", direction="both", start=iso(start), duration="PT2H")
-    fill(site.broker.ledger, entry.number, ("forward", "ip-premium", "FastEthernet4/0/0"), COURSE)
+    fill(site.desk.ledger, entry.number, ("forward", "ip-premium", "FastEthernet4/0/0"), COURSE)
     for service in ("ip-premium", "best-effort"):
-        fill(site.broker.ledger, 0, (OUT, service, "ATM1/0/0"), COURSE[::-1])
+        fill(site.desk.ledger, 0, (OUT, service, "ATM1/0/0"), COURSE[::-1])
     tab = sign_in("operator", viewport={"width": width, "height": 900}, color_scheme=scheme)
     addresses = {
         "reservation": f"/usage/of/{entry.handle}", "link": f"/usage/link?device={EDGE}&interface=ATM1/0/0",

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from slotcar.auth import provider as auth_provider
+from slotcar.desk.entries import Entries
+from slotcar.desk.logs import Logs
 from slotcar.store.queries import EntryFilter, EventFilter
 from tests.browser.conftest import Tab
 from tests.integration.api.conftest import GARNET
@@ -81,8 +83,8 @@ def test_a_person_asks_and_another_approves(signed_site: Site, tab_of: Any) -> N
     eve.page.click("a:has-text('hep/large')")
     eve.page.click("button:has-text('Approve')")
     eve.page.wait_for_url("**/reservations/r-*")
-    (entry,) = signed_site.broker.list(EntryFilter(), OPERATOR)
-    events = signed_site.broker.events(EventFilter(), OPERATOR, None, 10)
+    (entry,) = Entries(signed_site.desk).list(EntryFilter(), OPERATOR)
+    events = Logs(signed_site.desk).events(EventFilter(), OPERATOR, None, 10)
     assert [(one.details["actor"], one.details["proof"].partition(" of ")[0]) for one in events] == [
         ("ann@home", "subject ann"), ("eve@home", "subject eve"),
     ]  # fmt: skip
@@ -97,7 +99,7 @@ def test_who_has_no_role_is_told_and_so_is_who_did_not_begin(signed_site: Site, 
     tab.page.wait_for_selector("text=Nobody@home has no role here")
     tab.page.goto("/sign-in/back?code=stolen&state=x")
     tab.page.wait_for_selector("text=has not begun to sign in")
-    assert signed_site.broker.ledger.sessions.of_token("nobody@home") == ()
+    assert signed_site.desk.ledger.sessions.of_token("nobody@home") == ()
 
 
 @pytest.mark.browser
@@ -136,7 +138,7 @@ def test_a_session_is_over_with_its_token(signed_site: Site, home: Provider, tab
     while "/sign-in" not in tab.page.url:
         tab.page.wait_for_timeout(500)
         tab.page.goto("/account")
-    assert signed_site.broker.ledger.sessions.of_token("ann@home") == ()
+    assert signed_site.desk.ledger.sessions.of_token("ann@home") == ()
 
 
 @pytest.mark.browser

@@ -32,7 +32,7 @@ def test_a_slots_page_follows_what_its_routers_verify(site: Site, sign_in: SignI
         record = SlotRecord(
             entry.handle, window, 1, form_of(entry, window), by_device, why, now, now + timedelta(hours=1)
         )
-        site.broker.ledger.run(AppendEvents(now, [(record.event(), entry.handle)]))
+        site.desk.ledger.run(AppendEvents(now, [(record.event(), entry.handle)]))
         tab.page.wait_for_selector(f"#state .big .mark:has-text('{SLOTS[state].word}')")
     assert WHY in tab.page.inner_text(f"#state tr:has-text('{LAST}')")
     assert tab.complaints == []

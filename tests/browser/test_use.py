@@ -13,6 +13,8 @@ from sqlalchemy.engine import make_url
 
 from slotcar.base.timebase import iso
 from slotcar.book.model import State
+from slotcar.desk.entries import Entries
+from slotcar.desk.requests import Requests
 from slotcar.planning.modification import Modification
 from tests.browser.conftest import SignIn
 from tests.integration.api.conftest import START
@@ -35,7 +37,7 @@ def test_a_boundary_is_watched_without_touching_a_key(site: Site, sign_in: SignI
         ("boundary.staged", {}, "staged"), ("boundary.staged", {"revision": "r-1"}, "armed"),
         ("boundary.active", {"lag_us": dict.fromkeys(devices, 1500)}, "active"),
     ):  # fmt: skip
-        site.broker.ledger.append_event(kind, datetime.now(UTC), details=boundary | more)
+        site.desk.ledger.append_event(kind, datetime.now(UTC), details=boundary | more)
         tab.page.wait_for_selector(f"#boundary .big .mark:has-text('{word}')")
     assert "0.002 s" in tab.page.inner_text("#boundary")
     assert tab.complaints == []
@@ -91,7 +93,7 @@ def test_a_request_is_approved_from_the_keyboard(site: Site, sign_in: SignIn) ->
             break
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_url(f"**/reservations/{entry.handle}")
-    assert site.broker.status(entry.handle, OPERATOR).state is State.COMMITTED
+    assert Entries(site.desk).status(entry.handle, OPERATOR).state is State.COMMITTED
     tab.page.keyboard.press("?")
     assert tab.page.is_visible("#keys-title")
 
@@ -100,12 +102,12 @@ def test_a_decision_on_what_has_changed_is_refused_where_it_was_made(site: Site,
     entry = site.reserve("large", rate="21 Mbit/s")
     tab = sign_in()
     tab.page.goto(f"/approvals/{entry.handle}")
-    site.broker.modify(entry.handle, Modification(rate_bps=25_000_000), OPERATOR, datetime.now(UTC))
+    Requests(site.desk).modify(entry.handle, Modification(rate_bps=25_000_000), OPERATOR, datetime.now(UTC))
     tab.page.click("button:has-text('Approve')")
     tab.page.wait_for_selector("#refused .problem")
     assert "The reservation has changed" in tab.page.inner_text("#refused")
     assert tab.page.evaluate("document.activeElement.textContent") == "The reservation has changed", "focus is there"
-    assert site.broker.status(entry.handle, OPERATOR).state is State.AWAITING_APPROVAL
+    assert Entries(site.desk).status(entry.handle, OPERATOR).state is State.AWAITING_APPROVAL
 
 
 @pytest.mark.slow
@@ -182,7 +184,7 @@ def test_a_form_of_another_site_decides_nothing(site: Site, sign_in: SignIn, for
     tab = sign_in()
     tab.page.goto(f"{foreign}/approve/{entry.handle}")
     tab.page.wait_for_url(f"{site.base_url}/approvals/{entry.handle}")
-    assert site.broker.status(entry.handle, OPERATOR).state is State.AWAITING_APPROVAL
+    assert Entries(site.desk).status(entry.handle, OPERATOR).state is State.AWAITING_APPROVAL
 
 
 def test_a_name_that_was_led_here_is_answered_with_nothing(open_site: Open, chromium: object, site: Site) -> None:
@@ -197,7 +199,7 @@ def test_a_name_that_was_led_here_is_answered_with_nothing(open_site: Open, chro
 def test_an_ended_session_leads_to_the_sign_in_and_back(site: Site, sign_in: SignIn) -> None:
     tab = sign_in()
     tab.page.goto("/usage?by=sls")
-    site.broker.ledger.sessions.end_all("operator")
+    site.desk.ledger.sessions.end_all("operator")
     tab.page.click("button:has-text('Show')")
     tab.page.wait_for_url("**/sign-in?next=**")
     tab.page.fill("input[name=token]", site.tokens["operator"])

@@ -16,8 +16,8 @@ import slotcar_probe
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
-from slotcar.broker.auditing import Auditing
+from slotcar.desk.auditing import Auditing
+from slotcar.desk.desk import Desk
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.store import Ledger
@@ -63,7 +63,7 @@ def test_an_sls_is_broken_by_what_was_done_to_it_alone(
     began = datetime.fromtimestamp(int(answering.clock.now()), UTC)
     handed_in = measured(answering, tmp_path)
     over = datetime.fromtimestamp(answering.clock.now(), UTC)
-    auditing = Auditing(Broker(ledger, promising(began), Settings(state_dir=tmp_path, inventory=GARNET)))
+    auditing = Auditing(Desk(ledger, promising(began), Settings(state_dir=tmp_path, inventory=GARNET)))
     for one in handed_in:
         auditing.record_stream(verbs.RecordStream(**one), OPERATOR, over)
     items = {}

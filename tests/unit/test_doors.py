@@ -22,9 +22,9 @@ OLD_DOORS = {"over_http", "from_documents"}
 
 
 def opens_the_ledger(source: str) -> bool:
-    """Whether it calls `session.broker`."""
+    """Whether it calls `session.desk`."""
     calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
-    return any(isinstance(one, ast.Name) and one.id == "broker" for one in calls)
+    return any(isinstance(one, ast.Name) and one.id == "desk" for one in calls)
 
 
 def test_commands_send_verbs_but_those_that_are_listed() -> None:
@@ -44,5 +44,5 @@ def test_there_is_no_old_door() -> None:
 
 
 def test_the_check_sees_a_ledger_that_is_opened() -> None:
-    assert opens_the_ledger("def command():\n    with broker(inventory) as opened:\n        pass\n")
+    assert opens_the_ledger("def command():\n    with desk(inventory) as opened:\n        pass\n")
     assert not opens_the_ledger("def command():\n    with sender(inventory) as controller:\n        pass\n")

@@ -33,7 +33,6 @@ ORDER = [
     "recovery",
     "measuring",
     "wiring",
-    "broker",
     "notify",
     "watching",
     "desk",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from slotcar.base.problems import SlotcarError
 from slotcar.base.units import format_rate
 from slotcar.base.vocabulary import Service
 from slotcar.managers import ResourceManager, manager_of
@@ -159,3 +160,7 @@ def _parse(text: str) -> ResourceId:
     if len(words) != 3:
         raise ValueError(f"{text!r} names no part of its place")
     return ResourceId(kind, words[0], f"{words[1]}:{words[2]}")
+
+
+class NoSuchResource(SlotcarError):
+    """No interface's share and no SLS of the inventory is called so."""

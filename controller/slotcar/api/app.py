@@ -39,7 +39,7 @@ def create_app(context: Context) -> FastAPI:
     app.state.context = context
     if context.nsi is not None:
         app.include_router(nsi.router)
-    settings = context.broker.settings
+    settings = context.desk.settings
     app.add_middleware(LimitBody, max_body_bytes=settings.max_body_bytes)
     app.add_middleware(CheckOrigin, hosts=(settings.listen_host, *settings.hosts))
     app.add_middleware(ForwardedHeaders, trusted=settings.trusted_proxies, troubles=context.proxies)

@@ -26,18 +26,14 @@ from slotcar.auth.jwt import TokenRefused
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
-from slotcar.base.timebase import RFC_3339, SYSTEM
+from slotcar.base.timebase import RFC_3339
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
-from slotcar.broker.nsi import NsiParts
-from slotcar.desk import Desk
-from slotcar.domains.agreement import Agreement
+from slotcar.desk.desk import Desk
+from slotcar.desk.nsi import NsiParts
 from slotcar.notify.dispatching import DeliveryCounts
 from slotcar.policy.certificates import CertificateNames
 from slotcar.policy.scopes import lets_pass
 from slotcar.policy.verdict import NotAllowed
-from slotcar.rollout.status import LoopStatus
-from slotcar.watching.model import WatchStatus
 
 #: A version; proxies that compress an answer make its ETag a weak one.
 IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
@@ -60,31 +56,22 @@ LOCAL = Caller(name="local", role=Role.OPERATOR)
 class Context:
     """What all requests to one controller share."""
 
-    broker: Broker
+    desk: Desk
     tokens: TokenStore
-    loop: LoopStatus | None = None
     streams: Streams = field(default_factory=Streams)
     figures: LogFigures = field(default_factory=LogFigures)
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     plans: PlanWorkers = field(default_factory=PlanWorkers)
-    started_at: datetime = field(default_factory=SYSTEM.now)
-    watch: WatchStatus | None = None
     proxies: ProxyTroubles = field(default_factory=ProxyTroubles)
-    agreement: Agreement | None = None
     nsi: NsiParts | None = None
     bearers: Bearers = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bearers", bearers_of(self.tokens))
 
-    @property
-    def desk(self) -> Desk:
-        """What answers verbs."""
-        return Desk(self.broker, self.loop, self.watch, self.started_at, self.agreement)
-
     def now(self) -> datetime:
         """The present instant."""
-        return self.broker.clocks.now()
+        return self.desk.clocks.now()
 
     @property
     def local(self) -> Caller:
@@ -142,7 +129,7 @@ async def _caller(
     if credentials is None:
         if (known := context.bearers.caller_by_certificate(certificate)) is not None:
             return known
-        settings = context.broker.settings
+        settings = context.desk.settings
         if settings.open and settings.loopback:
             return context.local
         raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")

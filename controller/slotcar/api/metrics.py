@@ -38,19 +38,19 @@ class _Figures:
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("slotcar_ledger_up", "1 when the ledger's database answers")
         try:
-            broker = self._context.broker
-            self._context.figures.catch_up(broker.ledger, broker.network.devices, self._context.started_at)
+            desk = self._context.desk
+            self._context.figures.catch_up(desk.ledger, desk.network.devices, self._context.desk.started_at)
             states = GaugeMetricFamily("slotcar_reservations", "Reservations by state", labels=["state"])
-            for state, count in self._context.broker.ledger.states().items():
+            for state, count in self._context.desk.ledger.states().items():
                 states.add_metric([state.value], count)
             up.add_metric([], 1)
             yield states
             yield CounterMetricFamily(
-                "slotcar_ledger_events", "Events of the audit log", self._context.broker.ledger.last_event()
+                "slotcar_ledger_events", "Events of the audit log", self._context.desk.ledger.last_event()
             )
             yield from self._webhooks()
             yield from self._audits()
-            if broker.settings.link_metrics:
+            if desk.settings.link_metrics:
                 yield from self._links(self._context.now())
         except LedgerUnavailable:
             up.add_metric([], 0)
@@ -60,7 +60,7 @@ class _Figures:
         yield GaugeMetricFamily("slotcar_event_streams", "Event streams that are open", self._context.streams.count)
 
     def _webhooks(self) -> Iterator[Metric]:
-        webhooks = self._context.broker.ledger.webhooks
+        webhooks = self._context.desk.ledger.webhooks
         ids, backlogs = [one.id for one in webhooks.all()], webhooks.backlogs()
         label = ["webhook"]
         waiting = GaugeMetricFamily("slotcar_webhook_waiting", "Events that wait to be delivered", labels=label)
@@ -91,7 +91,7 @@ class _Figures:
         measured = GaugeMetricFamily(
             "slotcar_sls_measured_timestamp_seconds", "Up to when a probe measured an SLS", labels=["sls"]
         )
-        ledger, network = self._context.broker.ledger, self._context.broker.network
+        ledger, network = self._context.desk.ledger, self._context.desk.network
         for name, items in Verdicts(ledger, network).latest(self._context.now()).items():
             if (verdict := worst_of(items)) != "unknown":
                 kept.add_metric([name], int(verdict == "kept"))
@@ -102,7 +102,7 @@ class _Figures:
 
     def _links(self, now: datetime) -> Iterator[Metric]:
         """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""
-        ledger, network = self._context.broker.ledger, self._context.broker.network
+        ledger, network = self._context.desk.ledger, self._context.desk.network
         names = links_of(ledger.terms.capacities, network)
         exported, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
         links, _ = ledger.ask(lambda tables: courses(tables, exported, moment, network.sls), now)
@@ -121,7 +121,7 @@ class _Figures:
         yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(exported))
 
     def _loop(self) -> Iterator[Metric]:
-        loop = self._context.loop
+        loop = self._context.desk.loop
         if loop is None:
             return
         yield GaugeMetricFamily("slotcar_leading", "1 when this controller pushes to devices", int(loop.leading))
@@ -147,13 +147,13 @@ class _Figures:
         yield from self._watch()
         not_counted = "Devices whose counters were asked for and not understood"
         yield GaugeMetricFamily("slotcar_devices_not_counted", not_counted, len(loop.not_counted))
-        if self._context.broker.settings.link_metrics:
-            network = self._context.broker.network
+        if self._context.desk.settings.link_metrics:
+            network = self._context.desk.network
             yield from _carried_by_sls(loop.carried, sorted(network.sls)[:MOST_LINKS])
             yield from _carried_by_link(loop.carried, ways_out_of(network)[:MOST_LINKS])
 
     def _watch(self) -> Iterator[Metric]:
-        watch = self._context.watch
+        watch = self._context.desk.watch
         if watch is None:
             return
         states = Counter(one.state.value for one in watch.devices.copy().values())
@@ -169,7 +169,7 @@ class _Figures:
         checks = CounterMetricFamily(
             "slotcar_device_change_checks", "Checks of a device for the changes that it told", labels=["device"]
         )
-        for name in sorted(self._context.broker.network.devices):
+        for name in sorted(self._context.desk.network.devices):
             changes.add_metric([name], watch.changes[name])
             checks.add_metric([name], watch.checks[name])
         yield from (changes, checks)

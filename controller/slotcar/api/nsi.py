@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from slotcar.api.context import Context, TheCaller, TheContext
 from slotcar.book.rules.roles import Caller, Role, only_owner
-from slotcar.broker.nsi import NsiParts
+from slotcar.desk.nsi import NsiParts
 from slotcar.domains.nsi import soap
 from slotcar.domains.nsi.documents import discovery_document, topology_document
 from slotcar.domains.nsi.names import DISCOVERY_TYPE, TOPOLOGY_TYPE
@@ -74,23 +74,23 @@ def discovery(context: TheContext) -> Response:
 def topology(context: TheContext, _caller: TheCaller) -> Response:
     """It names end systems: whoever may reserve may see it."""
     parts = _parts(context)
-    content = topology_document(parts.identity, context.broker.network, parts.domain, _loaded_at(context))
+    content = topology_document(parts.identity, context.desk.network, parts.domain, _loaded_at(context))
     return Response(content, media_type=TOPOLOGY_TYPE)
 
 
 def _loaded_at(context: Context) -> datetime:
-    return (context.broker.network.loaded_at or context.started_at).astimezone(UTC)
+    return (context.desk.network.loaded_at or context.desk.started_at).astimezone(UTC)
 
 
 def nsi_caller(caller: Caller, context: Context) -> NsiCaller:
     """Who asks by NSI. A token of an owner that is called as a neighbouring domain is that neighbour's controller: to
     policies it is a domain, whatever protocol it speaks."""
     owner, own = owner_of(caller), _parts(context).domain
-    if caller.role is Role.REQUESTER and owner in neighbours_of(context.broker.network, own):
+    if caller.role is Role.REQUESTER and owner in neighbours_of(context.desk.network, own):
         caller = replace(neighbour(owner, caller.policies), proof=caller.proof)
     asker = Asker(caller.name, {**(kept_of(caller, owner) or {}), "proof": caller.proof})
     sees_all = only_owner(caller) is None
-    hosts = {host.lower() for host in context.broker.settings.nsi_callback_hosts}
+    hosts = {host.lower() for host in context.desk.settings.nsi_callback_hosts}
 
     def may_be_called_back(url: str) -> bool:
         try:

@@ -32,8 +32,8 @@ router = APIRouter(prefix="/v1", tags=["domains"])
 
 @serves(router, PeerSay)
 def peer_say(verb: PeerSay, context: Context, _caller: Caller) -> documents.PeerAnswers:
-    assert context.agreement is not None
-    return {"answers": context.agreement.hear(verb.message)}
+    assert context.desk.agreement is not None
+    return {"answers": context.desk.agreement.hear(verb.message)}
 
 
 def peer_app(context: Context) -> FastAPI:
@@ -54,7 +54,7 @@ def listening_to_neighbours(context: Context, sockets: list[socket.socket]) -> I
     Raises:
         KeyUnusable.
     """
-    agreement = context.agreement
+    agreement = context.desk.agreement
     assert agreement is not None
     config = uvicorn.Config(
         peer_app(context), log_config=None, access_log=False, server_header=False, lifespan="off",

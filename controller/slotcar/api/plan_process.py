@@ -27,7 +27,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.texts import lines_of
 from slotcar.book.rules.request_limits import PlanTooLarge
 from slotcar.book.rules.roles import Caller
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
 from slotcar.network.model import Network
 from slotcar.network.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
@@ -79,13 +80,13 @@ class PlanAnswer:
     out_of_memory: bool = False
 
 
-def answer(request: PlanRequest, broker: Broker) -> bytes:
+def answer(request: PlanRequest, desk: Desk) -> bytes:
     """
     Raises:
         SlotcarError: the plan is refused, or its answer is too large.
     """
-    source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows, request.owners)
-    plan = broker.plan(source, request.caller, request.now, request.start.at)
+    source = source_of_body(request.body, request.now, request.set_name, desk.settings.max_windows, request.owners)
+    plan = ReservationFiles(desk).plan(source, request.caller, request.now, request.start.at)
     document = model_of(documents.Plan).model_validate(page_document(plan, request.start, request.max_lines))
     text = document.model_dump_json().encode("utf-8", "replace")
     if len(text) > MAX_ANSWER_BYTES:
@@ -118,21 +119,21 @@ def _end_with_controller(descriptor: int) -> None:
 
 def _serve(pipe: Connection, workplace: Workplace) -> None:
     ledger: Ledger | None = None
-    broker: Broker | None = None
+    desk: Desk | None = None
     try:
         while True:
             request: PlanRequest = pipe.recv()
             try:
-                if ledger is None or broker is None:
+                if ledger is None or desk is None:
                     ledger = open_ledger(workplace.ledger_url, Path(workplace.settings.state_dir))
-                    broker = Broker(ledger, workplace.network, workplace.settings)
+                    desk = Desk(ledger, workplace.network, workplace.settings)
                     # Before the memory is limited: a library that runs out of it while it is imported raises anything.
                     topology_of(workplace.network)
                 # The controller ends a plan in time; an alarm ends it where the controller was killed, and the thread
                 # that would notice does not get its turn.
                 signal.alarm(int(workplace.settings.plan_timeout.total_seconds()) + ALARM_MARGIN_S)
                 with _limited_memory(workplace.settings.plan_memory_bytes):
-                    answered = PlanAnswer(answer(request, broker))
+                    answered = PlanAnswer(answer(request, desk))
             except SlotcarError as error:
                 answered = PlanAnswer(error=error)
             except MemoryError:

@@ -22,7 +22,7 @@ from fastapi import HTTPException
 
 from slotcar.api.plan_process import PlanAnswer, PlanRequest, Workplace
 from slotcar.book.rules.request_limits import PlanTooLarge
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
 
 log = structlog.get_logger("slotcar.api")
 #: Plans that wait for each process; more are asked to come again.
@@ -100,29 +100,29 @@ class PlanWorkers:
         self._plans_in_work = 0
         self.close: Callable[[], object] = weakref.finalize(self, _end_all, self._all)
 
-    async def make(self, broker: Broker, request: PlanRequest) -> bytes:
+    async def make(self, desk: Desk, request: PlanRequest) -> bytes:
         """The plan's document as JSON.
 
         Raises:
             HTTPException: 503, as many plans are being made or wait as may. PlanTooLarge: it needs more than it may have.
             SlotcarError: whatever refuses the plan.
         """
-        most = broker.settings.plan_workers * (1 + WAITING_FOR_EACH)
+        most = desk.settings.plan_workers * (1 + WAITING_FOR_EACH)
         if self._plans_in_work >= most:
             raise HTTPException(503, f"{most} plans are being made or wait, and no more may: try again later")
         if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(broker.settings.plan_workers)
+            self._limiter = anyio.CapacityLimiter(desk.settings.plan_workers)
         self._plans_in_work += 1
         try:
             # Abandoned at shutdown only: `close` then ends the process that the thread waits for.
-            make = partial(self._make, broker, request)
+            make = partial(self._make, desk, request)
             return await to_thread.run_sync(make, limiter=self._limiter, abandon_on_cancel=True)
         finally:
             self._plans_in_work -= 1
 
-    def _make(self, broker: Broker, request: PlanRequest) -> bytes:
-        settings = broker.settings
-        worker = self._idle.pop() if self._idle else self._start(broker)
+    def _make(self, desk: Desk, request: PlanRequest) -> bytes:
+        settings = desk.settings
+        worker = self._idle.pop() if self._idle else self._start(desk)
         is_reusable = False
         try:
             answered = worker.make(request, settings.plan_timeout.total_seconds())
@@ -150,9 +150,9 @@ class PlanWorkers:
             raise RuntimeError("a plan failed; the traceback of its process stands above")
         return answered.document
 
-    def _start(self, broker: Broker) -> _Worker:
+    def _start(self, desk: Desk) -> _Worker:
         try:
-            worker = _Worker(Workplace(broker.ledger.url, broker.network, broker.settings))
+            worker = _Worker(Workplace(desk.ledger.url, desk.network, desk.settings))
         except _WorkerLost as error:
             log.error("the process that makes plans did not start")
             raise HTTPException(503, "the process that makes plans did not start; the log says why") from error

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -34,9 +34,9 @@ from slotcar.base.settings import Settings
 from slotcar.base.stopping import PROCESS, end_after
 from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.book.errors import LedgerUnavailable
-from slotcar.broker import Broker
-from slotcar.broker.agreeing import agreement_for
-from slotcar.broker.nsi import nsi_for
+from slotcar.desk.agreeing import agreement_for
+from slotcar.desk.desk import Desk
+from slotcar.desk.nsi import nsi_for
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -137,8 +137,8 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
             )
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             watched = partial(_watcher, settings, network, ledger, clocks, syslog)
-            broker = Broker(ledger, network, settings, clocks)
-            _serve(settings, broker, tokens, sockets, watched, application, peers, tls)
+            desk = Desk(ledger, network, settings, clocks)
+            _serve(settings, desk, tokens, sockets, watched, application, peers, tls)
     if embedded_at and (users := embedded.users(embedded_at)):
         log.info("the embedded database runs on", used_by=users, end_it_with="slotcar db stop")
 
@@ -180,9 +180,18 @@ def _watcher(
     return Watcher(ledger, network, loop, connections, most, clocks.now, syslog, clocks.monotonic)
 
 
+def _context(desk: Desk, tokens: TokenStore, loop: ReconcileLoop | None, watcher: Watcher | None) -> Context:
+    agreement = agreement_for(desk)
+    whole = replace(
+        desk, loop=loop.status if loop else None, watch=watcher.status if watcher else None, started_at=desk.clocks.now(),
+        agreement=agreement,
+    )  # fmt: skip
+    return Context(whole, tokens, nsi=nsi_for(desk, agreement))
+
+
 def _serve(
     settings: Settings,
-    broker: Broker,
+    desk: Desk,
     tokens: TokenStore,
     sockets: list[socket.socket],
     watcher_for: Callable[[LoopStatus], Watcher | None],
@@ -195,18 +204,10 @@ def _serve(
         PortInUse: another program has begun to listen meanwhile. ControllerFailed: it ended without having been told to.
     """
     listen(sockets, BACKLOG)
-    ledger, network = broker.ledger, broker.network
-    loop = loop_for(network, settings, ledger, broker.clocks) if settings.reconcile else None
+    ledger, network = desk.ledger, desk.network
+    loop = loop_for(network, settings, ledger, desk.clocks) if settings.reconcile else None
     watcher = watcher_for(loop.status) if loop else None
-    context = Context(
-        broker,
-        tokens,
-        loop.status if loop else None,
-        started_at=broker.clocks.now(),
-        watch=watcher.status if watcher else None,
-        agreement=(agreement := agreement_for(broker)),
-        nsi=nsi_for(broker, agreement),
-    )
+    context = _context(desk, tokens, loop, watcher)
     app = application(context)
     exempt_from_collections()
     config = uvicorn.Config(
@@ -247,12 +248,14 @@ def _serve(
 
 
 def _neighbours(context: Context, sockets: list[socket.socket]) -> AbstractContextManager[None]:
-    if context.agreement is None or not (sockets or context.nsi):
+    if context.desk.agreement is None or not (sockets or context.nsi):
         return nullcontext()
     if sockets:
         listen(sockets, BACKLOG)
     log.info(
-        "agreeing with neighbours", domain=context.agreement.name, neighbours=sorted(context.agreement.neighbours)
+        "agreeing with neighbours",
+        domain=context.desk.agreement.name,
+        neighbours=sorted(context.desk.agreement.neighbours),
     )
     return listening_to_neighbours(context, sockets)
 
@@ -297,8 +300,8 @@ class _ApplicationParts:
         self._status = status = loop.status
         self._now = context.now
         dispatcher = Dispatcher(
-            self.ledger, lambda: status.leading, context.now, DerivedSecrets(context.broker.settings.webhook_key_path),
-            counts=context.deliveries, monotonic=context.broker.clocks.monotonic,
+            self.ledger, lambda: status.leading, context.now, DerivedSecrets(context.desk.settings.webhook_key_path),
+            counts=context.deliveries, monotonic=context.desk.clocks.monotonic,
         )  # fmt: skip
         watching = [("watch", watcher.run)] if watcher else []
         for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *watching):

@@ -13,7 +13,7 @@ from slotcar.admission.model import Demand, highest_bps
 from slotcar.book.approving import Approve, Reject
 from slotcar.book.batch import Key
 from slotcar.book.errors import ForbiddenTransition, StaleVersion
-from slotcar.book.model import GROUP_STATES, OCCUPYING, AdmissionRequest, Entry, State
+from slotcar.book.model import OCCUPYING, AdmissionRequest, Entry, State, state_of, version_of
 from slotcar.book.operation import Operation, move
 from slotcar.book.rights import firm_state
 from slotcar.book.rules.amounts import amount_of
@@ -48,17 +48,6 @@ def waiting_together(requests: Sequence[AdmissionRequest], transaction: Transact
     gate = transaction.terms.policy.gate
     waiting = groups_that_wait(gate, ((one.reservation, one.paths, one.demands) for one in new))
     return [replace(one, waits_with_group=True) if one.reservation.group_key in waiting else one for one in requests]
-
-
-def state_of(members: Sequence[Entry]) -> State:
-    """The state of the group: the earliest of its members' lives; where none of them lives, what became of the last."""
-    states = {member.state for member in members}
-    return next(state for state in GROUP_STATES if state in states)
-
-
-def version_of(members: Sequence[Entry]) -> int:
-    """The version of the group: it grows with every change of every member."""
-    return sum(member.version for member in members)
 
 
 @dataclass(frozen=True)

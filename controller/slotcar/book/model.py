@@ -349,3 +349,14 @@ class Cancellation:
 
     handle: str
     expected_version: int | None = None
+
+
+def state_of(members: Sequence[Entry]) -> State:
+    """The state of the group: the earliest of its members' lives; where none of them lives, what became of the last."""
+    states = {member.state for member in members}
+    return next(state for state in GROUP_STATES if state in states)
+
+
+def version_of(members: Sequence[Entry]) -> int:
+    """The version of the group: it grows with every change of every member."""
+    return sum(member.version for member in members)

@@ -11,7 +11,7 @@ from slotcar.cli.devices import print_comparison
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Inventory, OutputFormat, Yes, complete_device
 from slotcar.cli.output import Format, emit, progress, stdout
-from slotcar.cli.session import actor, broker, caller, now, require_local_ledger
+from slotcar.cli.session import actor, caller, desk, now, require_local_ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +37,7 @@ def adopt(
     Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
     to the router as soon as it leads after this.
     """
+    from slotcar.desk.routers import Routers
     from slotcar.recovery.comparison import comparison_document
     from slotcar.rollout.adoption import managed_devices
     from slotcar.rollout.archive import Archive
@@ -46,7 +47,7 @@ def adopt(
     if device and every:
         raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")
     require_local_ledger("devices are adopted")
-    with broker(inventory) as opened:
+    with desk(inventory) as opened:
         managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
         new = [name for name in named_devices(opened.network, device) if name not in managed]
         if not new:
@@ -59,7 +60,7 @@ def adopt(
                 param_hint="--yes",
             )
         progress("reading the devices")
-        comparison = opened.compare(new, caller(), now())
+        comparison = Routers(opened).compare(new, caller(), now())
         document = comparison_document(comparison)
         if form is Format.TABLE:
             print_comparison(document)

@@ -30,8 +30,8 @@ from slotcar.cli.output import (
 from slotcar.cli.session import (
     AnyDesk,
     NearDesk,
-    broker,
     caller,
+    desk,
     network_of,
     now,
     require_local_ledger,
@@ -86,9 +86,10 @@ def _comparison(device: list[str] | None, controller: AnyDesk) -> Mapping[str, A
 
     progress("reading the devices")
     if isinstance(controller, NearDesk):
+        from slotcar.desk.routers import Routers
         from slotcar.recovery.comparison import comparison_document
 
-        return comparison_document(controller.broker.compare(device, caller(), now()))
+        return comparison_document(Routers(controller.desk).compare(device, caller(), now()))
     names = sorted({one["device"] for one in controller.send(Configurations(device=device))["items"]})
     states: dict[str, list[Any]] = {"different": [], "equal": [], "failed": []}
     for number, name in enumerate(names, 1):
@@ -131,7 +132,7 @@ def push(
 
     require_local_ledger("devices are pushed to")
     require_own_state_folder()
-    with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
+    with desk(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
         pusher = pusher_for(opened.network, opened.settings, opened.ledger)
         record_kept(pusher.archive, opened.ledger)  # a rollback may have held routers without the ledger
         progress("reading the devices")

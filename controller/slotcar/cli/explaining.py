@@ -6,7 +6,7 @@ import typer
 
 from slotcar.cli.options import Inventory, OutputFormat, Which
 from slotcar.cli.output import Format, coloured_diff, emit, hanging, stdout
-from slotcar.cli.session import broker, caller, now, require_local_ledger
+from slotcar.cli.session import caller, desk, now, require_local_ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -20,13 +20,14 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
     """
     from slotcar.base.timebase import MICROSECOND, Window, iso
     from slotcar.book.shares import BackgroundShares
+    from slotcar.desk.entries import Entries
     from slotcar.views.numbers import explain as explained
     from slotcar.views.numbers import explanation_document
 
     require_local_ledger("numbers are explained")
     moment = now()
-    with broker(inventory) as opened:
-        entry = opened.status(which, caller())
+    with desk(inventory) as opened:
+        entry = Entries(opened).status(which, caller())
         start = max(moment, min((slot.start for slot in entry.reservation.slots if slot.end > moment), default=moment))
         live = opened.ledger.live_between(start, start + MICROSECOND)
         others = BackgroundShares(opened.network)(live, Window(start, start + MICROSECOND))

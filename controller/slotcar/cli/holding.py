@@ -85,7 +85,7 @@ def _named(controller: AnyDesk, devices: Collection[str]) -> tuple[str, ...]:
     from slotcar.rollout.unrecorded import record_kept
     from slotcar.views.devices import named_devices
 
-    opened = controller.broker
+    opened = controller.desk
     record_kept(Archive(opened.settings.state_dir), opened.ledger)  # a rollback may have held them without it
     return named_devices(opened.network, devices)
 

@@ -13,13 +13,13 @@ from slotcar.cli.session import actor, now
 from slotcar.planning.errors import NotPossible
 
 if TYPE_CHECKING:
-    from slotcar.broker import Broker
+    from slotcar.desk.desk import Desk
 
 #: A leader that waits for a boundary answers after it.
 PATIENCE_S = 120.0
 
 
-def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
+def ask_leader(opened: Desk, names: Sequence[str], form: Format) -> None:
     """Prints what it did. Ends with 1 where a router takes no push.
 
     Raises:

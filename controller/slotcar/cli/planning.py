@@ -17,7 +17,7 @@ from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes, ti
 from slotcar.cli.output import Format, complain, emit, hanging, long_work_reported, others_short, progress, stdout
 from slotcar.cli.place import Declined, chosen_place
 from slotcar.cli.readiness import check_devices
-from slotcar.cli.session import AnyDesk, FarDesk, NearDesk, broker, caller, network_of, now, sender, settings
+from slotcar.cli.session import AnyDesk, FarDesk, NearDesk, caller, desk, network_of, now, sender, settings
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -186,9 +186,10 @@ def _make(
     files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str],
     show_from: datetime | None,
 ) -> tuple[Plan, Network]:  # fmt: skip
+    from slotcar.desk.files import ReservationFiles
     from slotcar.planning.offline import plan_offline
     from slotcar.planning.source import read_source
-    from slotcar.wiring import policy_of
+    from slotcar.planning.terms import policy_of
 
     chosen = settings(inventory=inventory)
     moment = now()
@@ -200,10 +201,10 @@ def _make(
             source, network, policy, moment, most_paths=chosen.paths, no_ledger_yet=not offline, show_from=show_from
         )
         return new_plan, network
-    with broker(inventory) as opened:
+    with desk(inventory) as opened:
         source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
         progress("planning")
-        return opened.plan(source, caller(), moment, show_from), opened.network
+        return ReservationFiles(opened).plan(source, caller(), moment, show_from), opened.network
 
 
 def _looked_at(new_plan: Plan, network: Network, inventory: Path | None, *, read: bool) -> Plan:
@@ -261,14 +262,15 @@ def _planned(
     controller: AnyDesk, files: list[Path], set_name: str | None, owners: list[str], contents: Mapping[Path, bytes]
 ) -> tuple[dict[str, Any], Plan, Network | None]:
     """The document of a plan, and the plan to be shown; here with the network."""
+    from slotcar.desk.files import ReservationFiles
     from slotcar.planning.plan_file import plan_document
     from slotcar.planning.source import read_source
 
     if not isinstance(controller, NearDesk):
         return *_planned_there(controller, files, set_name, owners, contents), None
-    opened, moment = controller.broker, now()
+    opened, moment = controller.desk, now()
     source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths, contents)
-    new_plan = opened.plan(source, caller(), moment)
+    new_plan = ReservationFiles(opened).plan(source, caller(), moment)
     return dict(plan_document(new_plan)), new_plan, opened.network
 
 

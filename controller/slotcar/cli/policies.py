@@ -11,7 +11,7 @@ import typer
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Inventory, OutputFormat, Since, Which, time_of
 from slotcar.cli.output import Format, emit, print_table, stdout
-from slotcar.cli.session import AnyDesk, broker, caller, now, require_local_ledger, sender, settings
+from slotcar.cli.session import AnyDesk, caller, desk, now, require_local_ledger, sender, settings
 from slotcar.cli.strict import App
 
 Document = Mapping[str, Any]
@@ -155,13 +155,13 @@ def policy_diff(
     Each request is asked again with what was live when it was made. Ends with 7 where one would be decided otherwise."""
     from datetime import timedelta
 
-    from slotcar.broker.past_policies import PastPolicies
+    from slotcar.desk.past_policies import PastPolicies
     from slotcar.planning.policy_documents import difference_document
     from slotcar.policy.site import site_in
 
     require_local_ledger("policies are compared")
     site = site_in(new)
-    with broker(inventory) as opened:
+    with desk(inventory) as opened:
         moment = now()
         begin = time_of("--from", since, moment) or moment - timedelta(days=31)
         requests = list(PastPolicies(opened).differences(site, begin, caller()))

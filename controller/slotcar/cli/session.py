@@ -19,7 +19,7 @@ from slotcar.cli.output import complain, long_work_reported, progress, under_way
 if TYPE_CHECKING:
     from slotcar.base.settings import Settings
     from slotcar.book.rules.roles import Caller
-    from slotcar.broker import Broker
+    from slotcar.desk.desk import Desk
     from slotcar.network.model import Network
     from slotcar.policy.site import Site
     from slotcar_client import Slotcar
@@ -96,17 +96,16 @@ class AnyDesk(Protocol):
 class NearDesk:
     """The desk over this machine's ledger; whoever is at the terminal asks it."""
 
-    def __init__(self, opened: Broker) -> None:
-        self.broker = opened
+    def __init__(self, opened: Desk) -> None:
+        self.desk = opened
 
     def send(self, verb: Verb[T]) -> T:
-        from slotcar.desk import Desk
         from slotcar_client.wire.errors import NotFound, problem_of
 
         try:
-            return Desk(self.broker).send(verb, caller())
+            return self.desk.send(verb, caller())
         except NotFound as problem:
-            near = _near_unknown(self.broker, problem.__cause__)
+            near = _near_unknown(self.desk, problem.__cause__)
             raise problem_of(404, {**problem.document, "detail": f"{problem.detail}{near}"}) from problem
 
     def items(self, verb: Verb[Any], limit: int, _cursor: str = "") -> list[Any]:
@@ -154,7 +153,7 @@ def sender(inventory: Path | None = None, *, network: bool = True) -> Iterator[A
 
     place = chosen_place()
     if place is None:
-        with broker(inventory, network=network) as opened:
+        with desk(inventory, network=network) as opened:
             yield NearDesk(opened)
         return
     from slotcar.cli.remote import remote
@@ -216,10 +215,10 @@ def warn_of_other_controller(what: str) -> None:
 
 
 @contextmanager
-def broker(inventory: Path | None = None, *, network: bool = True) -> Iterator[Broker]:
+def desk(inventory: Path | None = None, *, network: bool = True) -> Iterator[Desk]:
     """The verbs over the ledger that the settings name. `network`: see `sender`."""
     from slotcar.book.errors import UnknownHandle
-    from slotcar.broker import Broker
+    from slotcar.desk.desk import Desk
     from slotcar.network.model import Network
     from slotcar.store import open_ledger
 
@@ -228,7 +227,7 @@ def broker(inventory: Path | None = None, *, network: bool = True) -> Iterator[B
     known = network_of(chosen) if network else Network(domains={}, devices={}, hosts={}, sls={})
     under_way("opening the ledger")
     with long_work_reported(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
-        opened = Broker(ledger, known, chosen)
+        opened = Desk(ledger, known, chosen)
         _site.set(opened.ledger.terms.policy.reserving.site)
         under_way("at work")
         try:
@@ -238,7 +237,7 @@ def broker(inventory: Path | None = None, *, network: bool = True) -> Iterator[B
             raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
 
 
-def _near_unknown(opened: Broker, error: BaseException | None) -> str:
+def _near_unknown(opened: Desk, error: BaseException | None) -> str:
     """What may be meant, behind the words of an error that knows no such reservation; empty behind those of others."""
     from slotcar.book.errors import UnknownHandle
 
@@ -246,11 +245,12 @@ def _near_unknown(opened: Broker, error: BaseException | None) -> str:
     return f"; {hint}" if hint else ""
 
 
-def _near(opened: Broker, which: str) -> str:
+def _near(opened: Desk, which: str) -> str:
     """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
     from slotcar.book.model import OCCUPYING
+    from slotcar.desk.entries import Entries
     from slotcar.store.queries import EntryFilter
     from slotcar.views.naming import near_reservations
 
-    living = opened.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
-    return near_reservations(which, living or opened.list(EntryFilter(limit=MOST_NAMES), caller()))
+    living = Entries(opened).list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
+    return near_reservations(which, living or Entries(opened).list(EntryFilter(limit=MOST_NAMES), caller()))

@@ -118,8 +118,8 @@ def _rendered(
 ) -> dict[str, Configuration]:
     from slotcar.planning.offline import admitted_entries
     from slotcar.planning.source import read_source
+    from slotcar.planning.terms import policy_of
     from slotcar.views.configurations import configurations_at
-    from slotcar.wiring import policy_of
 
     chosen = settings(inventory=inventory)
     network = network_of(chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from slotcar.broker.costing import Costing
+from slotcar.desk.costing import Costing
 from slotcar.desk.desk import Desk, answers
 from slotcar.policy.caller import Caller
 from slotcar_client.wire import documents, verbs
@@ -12,31 +12,31 @@ from slotcar_client.wire import documents, verbs
 
 @answers(verbs.Costs)
 def costs(verb: verbs.Costs, desk: Desk, caller: Caller, now: datetime) -> documents.Costs:
-    return Costing(desk.broker).costs(verb, caller, now)
+    return Costing(desk).costs(verb, caller, now)
 
 
 @answers(verbs.EstimateAccuracy)
 def estimate_accuracy(verb: verbs.EstimateAccuracy, desk: Desk, caller: Caller, now: datetime) -> documents.Accuracy:
-    return Costing(desk.broker).accuracy(verb, caller, now)
+    return Costing(desk).accuracy(verb, caller, now)
 
 
 @answers(verbs.Closest)
 def closest(verb: verbs.Closest, desk: Desk, caller: Caller, now: datetime) -> documents.Closest:
-    return Costing(desk.broker).closest(verb, caller, now)
+    return Costing(desk).closest(verb, caller, now)
 
 
 @answers(verbs.Gather)
 def gather(verb: verbs.Gather, desk: Desk, caller: Caller, now: datetime) -> documents.Gatherings:
-    return Costing(desk.broker).gather(verb, caller, now)
+    return Costing(desk).gather(verb, caller, now)
 
 
 @answers(verbs.RecordTransfer)
 def record_transfer(
     verb: verbs.RecordTransfer, desk: Desk, caller: Caller, now: datetime
 ) -> documents.MeasuredTransfer:
-    return Costing(desk.broker).record_transfer(verb, caller, now)
+    return Costing(desk).record_transfer(verb, caller, now)
 
 
 @answers(verbs.RecordProbe)
 def record_probe(verb: verbs.RecordProbe, desk: Desk, caller: Caller, now: datetime) -> documents.MeasuredProbe:
-    return Costing(desk.broker).record_probe(verb, caller, now)
+    return Costing(desk).record_probe(verb, caller, now)

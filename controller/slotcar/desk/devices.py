@@ -7,6 +7,7 @@ from datetime import datetime
 from slotcar.base.timebase import iso
 from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reading import instant_of
+from slotcar.desk.routers import Routers
 from slotcar.policy.caller import Caller
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import Hold
@@ -15,23 +16,23 @@ from slotcar_client.wire import documents, verbs
 
 @answers(verbs.Difference)
 def difference(verb: verbs.Difference, desk: Desk, caller: Caller, now: datetime) -> documents.DifferenceOfDevice:
-    return difference_document(verb.device, desk.broker.compare([verb.device], caller, now))
+    return difference_document(verb.device, Routers(desk).compare([verb.device], caller, now))
 
 
 @answers(verbs.Holds)
 def holds(_verb: verbs.Holds, desk: Desk, caller: Caller, now: datetime) -> documents.Holds:
-    return {"items": [_document(hold) for hold in desk.broker.held_routers.holds(caller, now)]}
+    return {"items": [_document(hold) for hold in desk.held_routers.holds(caller, now)]}
 
 
 @answers(verbs.Hold)
 def hold(verb: verbs.Hold, desk: Desk, caller: Caller, now: datetime) -> documents.Hold:
     until = instant_of("until", verb.until)
-    return _document(desk.broker.held_routers.hold(verb.device, caller, now, until, verb.reason))
+    return _document(desk.held_routers.hold(verb.device, caller, now, until, verb.reason))
 
 
 @answers(verbs.Release)
 def release(verb: verbs.Release, desk: Desk, caller: Caller, now: datetime) -> documents.Hold:
-    return _document(desk.broker.held_routers.release(verb.device, caller, now))
+    return _document(desk.held_routers.release(verb.device, caller, now))
 
 
 def _document(hold: Hold) -> documents.Hold:

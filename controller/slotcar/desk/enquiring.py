@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.domains.enquiring import TOGETHER, FreeBehind, RateThroughout, least
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.policy.asking import owner_of
@@ -18,7 +19,7 @@ def enquired(desk: Desk, reservation: Reservation, caller: Caller, now: datetime
     Raises:
         NoPath, BeyondHorizon.
     """
-    answer = desk.broker.enquire(reservation, caller, now)
+    answer = Requests(desk).enquire(reservation, caller, now)
     if desk.agreement is None:
         return answer
     return with_behind(answer, desk.agreement.free_behind(reservation, owner_of(caller)))

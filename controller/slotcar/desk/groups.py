@@ -10,6 +10,8 @@ from slotcar.base.units import parse_duration
 from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
 from slotcar.book.model import Entry, State
 from slotcar.desk.desk import Desk, answers
+from slotcar.desk.entries import Entries
+from slotcar.desk.grouping import Groups
 from slotcar.desk.reading import instant_of, parsed
 from slotcar.desk.reservations import owner_of_body
 from slotcar.planning.source import members_of_groups
@@ -20,12 +22,12 @@ from slotcar_client.wire import documents, verbs
 
 
 def _document(members: Sequence[Entry], desk: Desk, caller: Caller) -> documents.Group:
-    return group_document(desk.broker.with_slots(members, caller, desk.broker.clocks.now()))
+    return group_document(Entries(desk).with_slots(members, caller, desk.clocks.now()))
 
 
 def _documents(groups: Sequence[Sequence[Entry]], desk: Desk, caller: Caller) -> list[documents.Group]:
     entries = [entry for members in groups for entry in members]
-    slotted = {entry.handle: entry for entry in desk.broker.with_slots(entries, caller, desk.broker.clocks.now())}
+    slotted = {entry.handle: entry for entry in Entries(desk).with_slots(entries, caller, desk.clocks.now())}
     return [group_document([slotted[entry.handle] for entry in members]) for members in groups]
 
 
@@ -33,8 +35,8 @@ def _created(
     bodies: Sequence[Mapping[str, Any]], hold: str | None, desk: Desk, caller: Caller, now: datetime
 ) -> tuple[tuple[Entry, ...], ...]:
     owned = [{**body, "owner": owner_of_body(body, caller)} for body in bodies]
-    members = members_of_groups(owned, now, desk.broker.settings.max_windows, desk.broker.network)
-    return desk.broker.create_groups(members, caller, now, parsed("hold", parse_duration, hold))
+    members = members_of_groups(owned, now, desk.settings.max_windows, desk.network)
+    return Groups(desk).create(members, caller, now, parsed("hold", parse_duration, hold))
 
 
 @answers(verbs.GroupCreate)
@@ -60,7 +62,7 @@ def group_list(verb: verbs.GroupList, desk: Desk, caller: Caller, _now: datetime
         int(verb.after),
         verb.limit + 1,
     )
-    groups = desk.broker.groups(wanted, caller)
+    groups = Entries(desk).groups(wanted, caller)
     page = groups[: verb.limit]
     return {
         "items": _documents(page, desk, caller),
@@ -70,28 +72,28 @@ def group_list(verb: verbs.GroupList, desk: Desk, caller: Caller, _now: datetime
 
 @answers(verbs.Group)
 def group(verb: verbs.Group, desk: Desk, caller: Caller, _now: datetime) -> documents.Group:
-    return _document(desk.broker.group(verb.handle, caller), desk, caller)
+    return _document(Entries(desk).group(verb.handle, caller), desk, caller)
 
 
 @answers(verbs.GroupCommit)
 def group_commit(verb: verbs.GroupCommit, desk: Desk, caller: Caller, now: datetime) -> documents.Group:
-    members = desk.broker.on_group(CommitGroup, verb.handle, caller, now, "", verb.version)
+    members = Groups(desk).on(CommitGroup, verb.handle, caller, now, "", verb.version)
     return _document(members, desk, caller)
 
 
 @answers(verbs.GroupCancel)
 def group_cancel(verb: verbs.GroupCancel, desk: Desk, caller: Caller, now: datetime) -> documents.Group:
-    members = desk.broker.on_group(CancelGroup, verb.handle, caller, now, verb.reason, verb.version)
+    members = Groups(desk).on(CancelGroup, verb.handle, caller, now, verb.reason, verb.version)
     return _document(members, desk, caller)
 
 
 @answers(verbs.GroupApprove)
 def group_approve(verb: verbs.GroupApprove, desk: Desk, caller: Caller, now: datetime) -> documents.Group:
-    members = desk.broker.on_group(ApproveGroup, verb.handle, caller, now, "", verb.version)
+    members = Groups(desk).on(ApproveGroup, verb.handle, caller, now, "", verb.version)
     return _document(members, desk, caller)
 
 
 @answers(verbs.GroupReject)
 def group_reject(verb: verbs.GroupReject, desk: Desk, caller: Caller, now: datetime) -> documents.Group:
-    members = desk.broker.on_group(RejectGroup, verb.handle, caller, now, verb.reason, verb.version)
+    members = Groups(desk).on(RejectGroup, verb.handle, caller, now, verb.reason, verb.version)
     return _document(members, desk, caller)

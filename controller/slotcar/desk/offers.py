@@ -6,16 +6,17 @@ from datetime import datetime
 
 from slotcar.base.timebase import iso
 from slotcar.book.delegating import delegation_to
+from slotcar.book.rules import roles
 from slotcar.desk.desk import Desk, answers
 from slotcar.policy.caller import Caller
 from slotcar.views.documents import delegated_documents
-from slotcar.views.offers import services_document
+from slotcar.views.offers import endpoints_document, limits_document, services_document
 from slotcar_client.wire import documents, verbs
 
 
 @answers(verbs.Whoami)
 def whoami(_verb: verbs.Whoami, desk: Desk, caller: Caller, now: datetime) -> documents.Caller:
-    delegated = desk.broker.ledger.delegated(now, to=caller.name)
+    delegated = desk.ledger.delegated(now, to=caller.name)
     return {
         "name": caller.name,
         "role": caller.role.value,
@@ -34,7 +35,8 @@ def whoami(_verb: verbs.Whoami, desk: Desk, caller: Caller, now: datetime) -> do
 
 @answers(verbs.Endpoints)
 def endpoints(_verb: verbs.Endpoints, desk: Desk, caller: Caller, _now: datetime) -> documents.Endpoints:
-    return desk.broker.endpoints(caller)
+    """A requester sees those that it may use."""
+    return endpoints_document(desk.network, desk.ledger.terms.policy.endpoints, roles.only_owner(caller))
 
 
 @answers(verbs.Services)
@@ -44,4 +46,6 @@ def services(_verb: verbs.Services, _desk: Desk, _caller: Caller, _now: datetime
 
 @answers(verbs.Limits)
 def limits(verb: verbs.Limits, desk: Desk, caller: Caller, now: datetime) -> documents.Limits:
-    return desk.broker.limits(verb.owner, caller, now)
+    whose = verb.owner if verb.owner is not None else caller.owner or caller.name
+    roles.require_own(caller, whose, "the limits", "limits")
+    return limits_document(desk.settings, desk.ledger.terms.policy, whose, desk.ledger.usage(whose, now))

@@ -17,8 +17,9 @@ from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_months
 from slotcar.book.rules.roles import NOBODY, Caller
 from slotcar.book.shares import BackgroundShares
-from slotcar.broker import Broker
-from slotcar.broker.queries import EVENTS_WITHIN, LAST_EVENTS, MOST_EVENTS
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import LAST_EVENTS, Entries
+from slotcar.desk.logs import EVENTS_WITHIN, MOST_EVENTS
 from slotcar.measuring.counters.usage import UNUSED_PERCENT, CountedUse
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.status import LoopStatus
@@ -89,7 +90,7 @@ class Effect:
 class Overview:
     """The verbs. Errors are `SlotcarError`s."""
 
-    broker: Broker
+    desk: Desk
 
     def resources(
         self, page: ResourcePage, window: Window, caller: Caller, now: datetime
@@ -100,7 +101,7 @@ class Overview:
             NotAllowed: a requester, who is told by an enquiry what fits. NoSuchResource, NoSuchDevice.
         """
         roles.require_overview(caller, "see what is reserved of all resources", "resources")
-        ledger, network = self.broker.ledger, self.broker.network
+        ledger, network = self.desk.ledger, self.desk.network
         if page.device is not None:
             named_devices(network, [page.device])
         capacities = ledger.terms.capacities
@@ -124,7 +125,7 @@ class Overview:
             NotAllowed, NoSuchDevice.
         """
         roles.require_overview(caller, "see what is reserved of all resources", "resources")
-        ledger, network = self.broker.ledger, self.broker.network
+        ledger, network = self.desk.ledger, self.desk.network
         if device is not None:
             named_devices(network, [device])
         capacities = ledger.terms.capacities
@@ -135,14 +136,14 @@ class Overview:
     def network(self, caller: Caller) -> documents.Topology:
         """
         Raises:
-            NotAllowed: a requester; its endpoints are `Broker.endpoints`.
+            NotAllowed: a requester; its endpoints are what `verbs.Endpoints` answers.
         """
         roles.require_overview(caller, "see the network's devices", "network")
-        return network_document(self.broker.network)
+        return network_document(self.desk.network)
 
     def soonest(self, caller: Caller, now: datetime, most: int) -> tuple[Entry, ...]:
         """The caller's own committed reservations, what runs first and then what starts next."""
-        return self.broker.ledger.summaries.soonest(caller.owner or NOBODY, now, most)
+        return self.desk.ledger.summaries.soonest(caller.owner or NOBODY, now, most)
 
     def crossing(self, resource: str, window: Window, most: int, caller: Caller) -> tuple[Entry, ...]:
         """The first `most` live reservations that take a part of a resource in the window, by start.
@@ -151,11 +152,11 @@ class Overview:
             NotAllowed.
         """
         roles.require_overview(caller, "see whose reservations cross a resource", "resources")
-        return self.broker.ledger.summaries.crossing(resource, window, most)
+        return self.desk.ledger.summaries.crossing(resource, window, most)
 
     def boundaries(self, after: datetime, until: datetime, most: int, caller: Caller) -> tuple[BoundaryCounts, ...]:
         """The first `most` boundaries of slots in `(after, until]`; a requester's own."""
-        return self.broker.ledger.summaries.boundaries(after, until, most, roles.only_owner(caller))
+        return self.desk.ledger.summaries.boundaries(after, until, most, roles.only_owner(caller))
 
     def boundary(self, at: datetime, caller: Caller, now: datetime) -> BoundaryView:
         """What happens at an instant, and what it changes on which device.
@@ -165,7 +166,7 @@ class Overview:
         Raises:
             Unrenderable: a platform cannot express it.
         """
-        ledger, network = self.broker.ledger, self.broker.network
+        ledger, network = self.desk.ledger, self.desk.network
         whole = roles.may_overview(caller)
         wanted = EventFilter(KINDS, since=at - EVENTS_WITHIN, until=at + EVENTS_WITHIN)
         events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
@@ -173,7 +174,7 @@ class Overview:
         entries, crowds = self._around(at, owner)
         own = [one for one in entries if owner in (None, one.reservation.owner)]
         beside = sum(len(crowd.numbers) for crowd in crowds)
-        visible = self.broker.with_slots(own, caller, now)
+        visible = Entries(self.desk).with_slots(own, caller, now)
         items = timeline(visible, events, TimelineQuery(at, at, own_only=not whole), now, beside)
         if not whole:
             return BoundaryView(at, items[0] if items else None, None)
@@ -185,11 +186,11 @@ class Overview:
     def _around(self, at: datetime, owner: str | None) -> tuple[Sequence[Entry], Sequence[Crowd]]:
         """What is in force around a boundary. Where there is a background reservation everything is read whole: its rate is
         what all others leave, and begins with their notice."""
-        around = self.broker.ledger.instants.around(at, owner)
+        around = self.desk.ledger.instants.around(at, owner)
         if not any(one.reservation.share for one in around.entries):
             return around.entries, around.crowds
-        everybody = self.broker.ledger.between(at, at)
-        return BackgroundShares(self.broker.network)(everybody, Window(at - MICROSECOND, at + MICROSECOND)), ()
+        everybody = self.desk.ledger.between(at, at)
+        return BackgroundShares(self.desk.network)(everybody, Window(at - MICROSECOND, at + MICROSECOND)), ()
 
     def effect(self, which: str, caller: Caller, now: datetime) -> Effect:
         """What coming into force does: of a reservation that waits, or of the change of it that does.
@@ -198,8 +199,8 @@ class Overview:
             NotAllowed. UnknownHandle. Unrenderable: a platform cannot express it.
         """
         roles.require_overview(caller, "see what a reservation changes on devices", "configurations")
-        ledger, network = self.broker.ledger, self.broker.network
-        entry = self.broker.status(which, caller)
+        ledger, network = self.desk.ledger, self.desk.network
+        entry = Entries(self.desk).status(which, caller)
         wanted, change = entry, entry.proposed
         if change is not None:
             wanted = replace(entry, reservation=change.reservation, paths=change.paths, demands=change.demands)
@@ -221,8 +222,8 @@ class Overview:
             NotAllowed.
         """
         roles.require_overview(caller, "see devices", "device_states")
-        network = self.broker.network
-        latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
+        network = self.desk.network
+        latest = self.desk.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop, now)
 
     def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[documents.Revision], str | None]:
@@ -232,13 +233,13 @@ class Overview:
             NotAllowed. InvalidInput: a file of the archive is broken.
         """
         roles.require_overview(caller, "see what was pushed", "revisions")
-        return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
+        return revisions_page(Archive(self.desk.settings.state_dir), before, limit)
 
     # -- what was counted --------------------------------------------------------------------------------------------
 
     @property
     def _counted(self) -> CountedUse:
-        return CountedUse(self.broker.ledger, self.broker.network)
+        return CountedUse(self.desk.ledger, self.desk.network)
 
     def reservation_usage(
         self, which: str, window: Window, caller: Caller, now: datetime
@@ -248,7 +249,7 @@ class Overview:
         Raises:
             UnknownHandle.
         """
-        return self._counted.of_reservation(self.broker.status(which, caller), window, now)
+        return self._counted.of_reservation(Entries(self.desk).status(which, caller), window, now)
 
     def link_usage(self, device: str, interface: str, window: Window, caller: Caller) -> documents.LinkUsage:
         """What an interface's way out carried.
@@ -257,7 +258,7 @@ class Overview:
             NotAllowed. NoSuchDevice. InvalidInput: the device has no such interface.
         """
         roles.require_overview(caller, "see what links carry", "link_usage")
-        network = self.broker.network
+        network = self.desk.network
         named_devices(network, [device])
         known = network.devices[device].interfaces
         if interface not in known:
@@ -313,5 +314,5 @@ class Overview:
             owner = roles.only_owner(caller)
         months = months_of(window)
         require_few_months(len(months), window)
-        domains: Mapping[str, str] = {name: one.domain for name, one in self.broker.network.devices.items()}
-        return usage_table(by, months, self.broker.ledger.summaries.usage(by, months, domains, owner))
+        domains: Mapping[str, str] = {name: one.domain for name, one in self.desk.network.devices.items()}
+        return usage_table(by, months, self.desk.ledger.summaries.usage(by, months, domains, owner))

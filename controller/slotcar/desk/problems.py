@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from slotcar.admission.resource_id import NoSuchResource
 from slotcar.auth.errors import ProviderUnreachable
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError, with_short_words
 from slotcar.base.units import UnitError
@@ -18,7 +19,6 @@ from slotcar.network.path import NoPath
 from slotcar.notify.errors import SecretUnusable, UnknownWebhook, WrongKind, WrongUrl
 from slotcar.planning import errors
 from slotcar.platforms.model import Unrenderable
-from slotcar.views.capacity import NoSuchResource
 from slotcar.views.devices import NoSuchDevice
 from slotcar.views.documents import refusal_document
 from slotcar_client.wire import errors as wire

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slotcar.base.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.book.model import Entry, State
 from slotcar.book.rules.roles import owner_for
-from slotcar.broker import Options
 from slotcar.desk.desk import Desk, answers
+from slotcar.desk.entries import Entries
 from slotcar.desk.reading import instant_of, label_of, parsed, parsed_text
-from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller
 from slotcar.reservation import from_mapping, parse_time
@@ -22,15 +21,35 @@ from slotcar.store.queries import EntryFilter
 from slotcar.views.documents import entry_document
 from slotcar_client.wire import documents, verbs
 
+if TYPE_CHECKING:
+    from slotcar.desk.changes import StateChanges
+    from slotcar.desk.requests import Requests
+
+
+def _requests(desk: Desk) -> Requests:
+    """With it come the tables that decide, which whoever only looks at reservations needs not."""
+    from slotcar.desk.requests import Requests
+
+    return Requests(desk)
+
+
+def _changes(desk: Desk) -> StateChanges:
+    """See `_requests`."""
+    from slotcar.desk.changes import StateChanges
+
+    return StateChanges(desk)
+
 
 def shown_entry(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
     """As it is now, with what is on the devices of its slot."""
-    (slotted,) = desk.broker.with_slots([entry], caller, desk.broker.clocks.now())
+    (slotted,) = Entries(desk).with_slots([entry], caller, desk.clocks.now())
     return entry_document(slotted)
 
 
 @answers(verbs.Create)
 def create(verb: verbs.Create, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
+    from slotcar.desk.requests import Options
+
     body = verb.reservation
     owner = owner_of_body(body, caller)
     options = Options(
@@ -39,7 +58,7 @@ def create(verb: verbs.Create, desk: Desk, caller: Caller, now: datetime) -> doc
         fingerprint=fingerprint_of({**body, "owner": owner}, verb.hold),
     )
     return shown_entry(
-        desk.broker.create(from_mapping({"owner": owner, **body}, now), caller, now, options), desk, caller
+        _requests(desk).create(from_mapping({"owner": owner, **body}, now), caller, now, options), desk, caller
     )
 
 
@@ -69,11 +88,11 @@ def list_(verb: verbs.List, desk: Desk, caller: Caller, now: datetime) -> docume
         verb.search,
     )
     if verb.counted:
-        counted_page = desk.broker.page(wanted, caller)
+        counted_page = Entries(desk).page(wanted, caller)
         listed, count = counted_page.entries, counted_page.count
     else:
-        listed, count = desk.broker.list(wanted, caller), None
-    page = desk.broker.with_slots(listed[: verb.limit], caller, now)
+        listed, count = Entries(desk).list(wanted, caller), None
+    page = Entries(desk).with_slots(listed[: verb.limit], caller, now)
     return {
         "items": [entry_document(entry) for entry in page],
         "count": count,
@@ -83,7 +102,7 @@ def list_(verb: verbs.List, desk: Desk, caller: Caller, now: datetime) -> docume
 
 @answers(verbs.Status)
 def status(verb: verbs.Status, desk: Desk, caller: Caller, _now: datetime) -> documents.Entry:
-    return shown_entry(desk.broker.status(verb.handle, caller), desk, caller)
+    return shown_entry(Entries(desk).status(verb.handle, caller), desk, caller)
 
 
 @answers(verbs.Modify)
@@ -98,55 +117,58 @@ def modify(verb: verbs.Modify, desk: Desk, caller: Caller, now: datetime) -> doc
         end=parsed("end", lambda text: parse_time(text, now), verb.end),
         duration=parsed("duration", parse_duration, verb.duration),
     )
-    return shown_entry(desk.broker.modify(verb.handle, change, caller, now, verb.version), desk, caller)
+    return shown_entry(_requests(desk).modify(verb.handle, change, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Bind)
 def bind(verb: verbs.Bind, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    entry = desk.broker.bind(verb.handle, caller, now, verb.source_port, verb.destination_port, verb.version)
+    entry = _requests(desk).bind(verb.handle, caller, now, verb.source_port, verb.destination_port, verb.version)
     return shown_entry(entry, desk, caller)
 
 
 @answers(verbs.Progress)
 def progress(verb: verbs.Progress, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
     remaining_bytes = parsed_text("remaining", parse_remaining_bytes, verb.remaining)
-    return shown_entry(desk.broker.report(verb.handle, remaining_bytes, caller, now), desk, caller)
+    return shown_entry(_requests(desk).report(verb.handle, remaining_bytes, caller, now), desk, caller)
 
 
 @answers(verbs.Commit)
 def commit(verb: verbs.Commit, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(desk.broker.commit(verb.handle, caller, now, verb.version), desk, caller)
+    return shown_entry(_changes(desk).commit(verb.handle, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Extend)
 def extend(verb: verbs.Extend, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
     by = parsed_text("by", parse_duration, verb.by)
-    return shown_entry(desk.broker.extend(verb.handle, by, caller, now, verb.version), desk, caller)
+    return shown_entry(_changes(desk).extend(verb.handle, by, caller, now, verb.version), desk, caller)
 
 
 @answers(verbs.Cancel)
 def cancel(verb: verbs.Cancel, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(desk.broker.cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    return shown_entry(_changes(desk).cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
 
 
 @answers(verbs.Approve)
 def approve(verb: verbs.Approve, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(desk.broker.approve(verb.handle, verb.version, caller, now), desk, caller)
+    return shown_entry(_changes(desk).approve(verb.handle, verb.version, caller, now), desk, caller)
 
 
 @answers(verbs.Reject)
 def reject(verb: verbs.Reject, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(desk.broker.reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    return shown_entry(_changes(desk).reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
 
 
 @answers(verbs.Addable)
 def addable(verb: verbs.Addable, desk: Desk, caller: Caller, now: datetime) -> documents.Enquiry:
-    return enquiry_document(desk.broker.addable(verb.handle, caller, now))
+    from slotcar.planning.enquiry import enquiry_document
+
+    return enquiry_document(_requests(desk).addable(verb.handle, caller, now))
 
 
 @answers(verbs.Enquire)
 def enquire(verb: verbs.Enquire, desk: Desk, caller: Caller, now: datetime) -> documents.Enquiry:
     from slotcar.desk.enquiring import enquired  # with it come the tickets of domains, and what checks signatures
+    from slotcar.planning.enquiry import enquiry_document
 
     body = verb.reservation
     defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from slotcar.base.timebase import iso
 from slotcar.base.units import parse_any_bps
-from slotcar.broker.shares import KnownCommunity, ShareInUse, Shares
 from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reading import parsed, parsed_text
+from slotcar.desk.sharing import KnownCommunity, ShareInUse, Shares
 from slotcar.policy.caller import Caller
 from slotcar.reservation import parse_time
 from slotcar_client.wire import documents, verbs
@@ -18,7 +18,7 @@ from slotcar_client.wire import documents, verbs
 def share_give(verb: verbs.ShareGive, desk: Desk, caller: Caller, now: datetime) -> documents.CommunityShare:
     rate_bps = parsed_text("rate", parse_any_bps, verb.rate)
     until = parsed("until", lambda text: parse_time(text, now), verb.until)
-    shares = Shares(desk.broker)
+    shares = Shares(desk)
     share = shares.give(
         verb.community, verb.name, verb.members, rate_bps, until, verb.hours, verb.services, caller, now
     )
@@ -27,13 +27,13 @@ def share_give(verb: verbs.ShareGive, desk: Desk, caller: Caller, now: datetime)
 
 @answers(verbs.ShareWithdraw)
 def share_withdraw(verb: verbs.ShareWithdraw, desk: Desk, caller: Caller, now: datetime) -> documents.CommunityShare:
-    shares = Shares(desk.broker)
+    shares = Shares(desk)
     return _document(shares.in_use(shares.withdraw(verb.community, verb.name, caller, now), now))
 
 
 @answers(verbs.ShareList)
 def share_list(_verb: verbs.ShareList, desk: Desk, caller: Caller, now: datetime) -> documents.CommunityShares:
-    shares = Shares(desk.broker)
+    shares = Shares(desk)
     return {
         "items": [_document(one) for one in shares.listed(caller, now)],
         "communities": [_community(one) for one in shares.communities(caller, now)],

@@ -8,8 +8,11 @@ from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import require_overview
 from slotcar.desk.controller import controller_document
 from slotcar.desk.desk import Desk, answers
-from slotcar.desk.overview import LOOK_AHEAD, ResourcePage
+from slotcar.desk.entries import Entries
+from slotcar.desk.logs import Logs
+from slotcar.desk.overview import LOOK_AHEAD, Overview, ResourcePage
 from slotcar.desk.reading import instant_of, label_of, window_of
+from slotcar.desk.routers import Routers
 from slotcar.policy.caller import Caller
 from slotcar.store.queries import EventFilter
 from slotcar.views.boundary import groups_document
@@ -28,12 +31,12 @@ def timeline(verb: verbs.Timeline, desk: Desk, caller: Caller, now: datetime) ->
         instant_of("until", verb.until) or now + timedelta(hours=verb.hours),
         verb.limit + 1,
         verb.device,
-        None if verb.reservation is None else desk.broker.status(verb.reservation, caller).handle,
+        None if verb.reservation is None else Entries(desk).status(verb.reservation, caller).handle,
         verb.owner,
         verb.name,
         label_of(verb.label),
     )
-    listed = desk.broker.timeline(query, caller, now)
+    listed = Logs(desk).timeline(query, caller, now)
     return {
         "items": [timeline_document(item) for item in listed[: verb.limit]],
         "next": iso(listed[verb.limit].at) if len(listed) > verb.limit else None,
@@ -43,11 +46,11 @@ def timeline(verb: verbs.Timeline, desk: Desk, caller: Caller, now: datetime) ->
 @answers(verbs.Events)
 def events(verb: verbs.Events, desk: Desk, caller: Caller, _now: datetime) -> documents.Events:
     """The route reads the log by itself, on the threads that streams have, too."""
-    handle = None if verb.reservation is None else desk.broker.status(verb.reservation, caller).handle
+    handle = None if verb.reservation is None else Entries(desk).status(verb.reservation, caller).handle
     since, until = instant_of("from", verb.since), instant_of("until", verb.until)
     kinds, label = tuple(verb.kind or ()), label_of(verb.label)
     wanted = EventFilter(kinds, handle, verb.device, since, until, verb.owner, verb.name, label)
-    listed = desk.broker.events(wanted, caller, verb.after, verb.limit, newest=verb.newest)
+    listed = Logs(desk).events(wanted, caller, verb.after, verb.limit, newest=verb.newest)
     return events_document(listed, verb.after)
 
 
@@ -60,7 +63,7 @@ def controller(_verb: verbs.Controller, desk: Desk, caller: Caller, now: datetim
 @answers(verbs.Configurations)
 def configurations(verb: verbs.Configurations, desk: Desk, caller: Caller, now: datetime) -> documents.Configurations:
     instant = instant_of("at", verb.at) or now
-    wanted = desk.broker.configurations(instant, caller, verb.device)
+    wanted = Routers(desk).configurations(instant, caller, verb.device)
     return {"items": configurations_document(wanted, instant)}
 
 
@@ -69,16 +72,16 @@ def resources(verb: verbs.Resources, desk: Desk, caller: Caller, now: datetime) 
     begin = instant_of("from", verb.since) or now
     window = window_of(begin, instant_of("until", verb.until) or begin + timedelta(days=1))
     page = ResourcePage(tuple(verb.resource or ()), verb.device, verb.domain, verb.after, verb.limit)
-    courses, following = desk.overview.resources(page, window, caller, now)
+    courses, following = Overview(desk).resources(page, window, caller, now)
     return {
-        "items": [course_document(course, desk.broker.network, verb.points) for course in courses],
+        "items": [course_document(course, desk.network, verb.points) for course in courses],
         "next": following,
     }
 
 
 @answers(verbs.Network)
 def network(_verb: verbs.Network, desk: Desk, caller: Caller, _now: datetime) -> documents.Topology:
-    return desk.overview.network(caller)
+    return Overview(desk).network(caller)
 
 
 @answers(verbs.Boundaries)
@@ -86,7 +89,7 @@ def boundaries(verb: verbs.Boundaries, desk: Desk, caller: Caller, now: datetime
     begin = instant_of("from", verb.since) or now
     until = instant_of("until", verb.until) or begin + LOOK_AHEAD
     window_of(begin, until)
-    counts = desk.overview.boundaries(begin, until, verb.limit + 1, caller)
+    counts = Overview(desk).boundaries(begin, until, verb.limit + 1, caller)
     items: list[documents.BoundaryCount] = [
         {"at": iso(count.at), "starting": count.starting, "ending": count.ending, "changing": count.changing}
         for count in counts[: verb.limit]
@@ -96,7 +99,7 @@ def boundaries(verb: verbs.Boundaries, desk: Desk, caller: Caller, now: datetime
 
 @answers(verbs.Boundary)
 def boundary(verb: verbs.Boundary, desk: Desk, caller: Caller, now: datetime) -> documents.BoundaryView:
-    view = desk.overview.boundary(instant_of("instant", verb.instant) or now, caller, now)
+    view = Overview(desk).boundary(instant_of("instant", verb.instant) or now, caller, now)
     return {
         "at": iso(view.at),
         "item": timeline_document(view.item) if view.item else None,
@@ -106,12 +109,12 @@ def boundary(verb: verbs.Boundary, desk: Desk, caller: Caller, now: datetime) ->
 
 @answers(verbs.DeviceStates)
 def device_states(_verb: verbs.DeviceStates, desk: Desk, caller: Caller, now: datetime) -> documents.DeviceStates:
-    return {"items": states_document(desk.overview.device_states(caller, desk.loop, now))}
+    return {"items": states_document(Overview(desk).device_states(caller, desk.loop, now))}
 
 
 @answers(verbs.Revisions)
 def revisions(verb: verbs.Revisions, desk: Desk, caller: Caller, _now: datetime) -> documents.Revisions:
-    items, following = desk.overview.revisions(verb.before, verb.limit, caller)
+    items, following = Overview(desk).revisions(verb.before, verb.limit, caller)
     return {"items": items, "next": following}
 
 
@@ -119,4 +122,4 @@ def revisions(verb: verbs.Revisions, desk: Desk, caller: Caller, _now: datetime)
 def usage(verb: verbs.Usage, desk: Desk, caller: Caller, now: datetime) -> documents.Usages:
     begin = instant_of("from", verb.since) or month_at(now).start
     window = window_of(begin, instant_of("until", verb.until) or month_at(begin).end)
-    return usage_document(desk.overview.usage(verb.by, window, caller, verb.owner))
+    return usage_document(Overview(desk).usage(verb.by, window, caller, verb.owner))

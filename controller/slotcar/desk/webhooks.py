@@ -12,7 +12,7 @@ from slotcar_client.wire import documents, verbs
 
 
 def _of(desk: Desk) -> Webhooks:
-    return Webhooks(desk.broker.ledger, desk.broker.settings)
+    return Webhooks(desk.ledger, desk.settings)
 
 
 @answers(verbs.WebhookAdd)

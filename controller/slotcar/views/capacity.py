@@ -11,8 +11,7 @@ import numpy as np
 
 from slotcar.admission import SlotTables
 from slotcar.admission.kernels import Ints
-from slotcar.admission.resource_id import KINDS, SLS, ResourceId, describe
-from slotcar.base.problems import SlotcarError
+from slotcar.admission.resource_id import KINDS, SLS, NoSuchResource, ResourceId, describe
 from slotcar.base.timebase import Window, from_us, iso
 from slotcar.network.model import Network, Sls
 from slotcar.views.documents import window_document
@@ -20,10 +19,6 @@ from slotcar_client.wire import documents
 
 #: Beyond these a chart shows no more than its columns of pixels.
 MOST_STEPS = 2_000
-
-
-class NoSuchResource(SlotcarError):
-    """No interface's share and no SLS of the inventory is called so."""
 
 
 class CourseStep(NamedTuple):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
 from slotcar.admission.resource_id import ResourceId, describe
 from slotcar.base.timebase import Window, iso
-from slotcar.book.groups import state_of, version_of
-from slotcar.book.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
+from slotcar.book.model import OCCUPYING, Entry, Event, ProgressReport, Proposal, state_of, version_of
 from slotcar.book.slot_now import SlotNow, whole
 from slotcar.network.path.model import Path
 from slotcar.platforms.model import Configuration

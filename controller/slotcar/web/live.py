@@ -17,6 +17,7 @@ from slotcar.api.streaming import Framing
 from slotcar.auth.sessions import Sessions, SignedIn
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.book.model import Event
+from slotcar.desk.logs import Logs
 from slotcar.store.queries import EventFilter
 from slotcar.web.serving import sessions_of, signed_in
 
@@ -43,12 +44,12 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
             caller = signed.caller if signed else sessions.anyone
             if caller is None:
                 return Response(status_code=401)
-            ledger = context.broker.ledger
+            ledger = context.desk.ledger
             text = request.headers.get("last-event-id") or request.query_params.get("after", "0")
             after = int(text) if text.isascii() and text.isdigit() and len(text) <= _NUMBER_LENGTH else 0
             # Of another ledger, or one from a backup: what comes now is what there is to tell.
             after = min(after, await context.streams.ask(ledger.last_event))
-            wanted = context.broker.events_filter(EventFilter(), caller)
+            wanted = Logs(context.desk).events_filter(EventFilter(), caller)
             still = partial(_still, context, sessions, signed)
             return context.streams.respond(request, ledger, after, wanted, f"page {caller.name}", still, FRAMING)
         except SlotcarError as error:

@@ -92,9 +92,9 @@ def no_page(context: Context, request: Request, error: HTTPException) -> Respons
 
 
 def sessions_of(context: Context) -> Sessions:
-    settings = context.broker.settings
+    settings = context.desk.settings
     anyone = context.local if settings.open and settings.loopback else None
-    return Sessions(context.broker.ledger.sessions, context.tokens, anyone)
+    return Sessions(context.desk.ledger.sessions, context.tokens, anyone)
 
 
 def signed_in(request: Request, sessions: Sessions, now: datetime) -> SignedIn | None:

@@ -17,7 +17,8 @@ from slotcar.base.units import UnitError
 from slotcar.book.model import Entry
 from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.desk.overview import Overview
 from slotcar.store.sessions import Session
 from slotcar.web.times import Clock
@@ -51,16 +52,16 @@ class Visit:
     browser: str = field(default="", repr=False)
 
     @property
-    def broker(self) -> Broker:
-        return self.context.broker
+    def desk(self) -> Desk:
+        return self.context.desk
 
     @property
     def overview(self) -> Overview:
-        return Overview(self.context.broker)
+        return Overview(self.context.desk)
 
     def with_slots(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         """The entries, each with what is on the devices of its slot."""
-        return self.broker.with_slots(entries, self.caller, self.now)
+        return Entries(self.desk).with_slots(entries, self.caller, self.now)
 
     @property
     def now(self) -> datetime:

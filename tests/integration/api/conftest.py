@@ -22,7 +22,7 @@ from slotcar.api.tls import tls_of, with_tls
 from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.policy.site import site_of
@@ -66,11 +66,9 @@ class Running:
         if "plan_timeout" not in settings.model_fields_set:
             settings = settings.model_copy(update={"plan_timeout": timedelta(seconds=PATIENCE_S)})
         context = Context(
-            Broker(ledger, network, settings),
+            Desk(ledger, network, settings, loop=loop, watch=watch),
             TokenStore(settings.tokens_path, site_of(settings.inventory)),
-            loop,
             streams or Streams(),
-            watch=watch,
         )
         self._contexts.append(context)
         port = port or free_port()

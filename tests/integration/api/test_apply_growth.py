@@ -12,7 +12,8 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
 from slotcar.network.model import Network
 from slotcar.planning.source import source_of_body
 from slotcar.store import Ledger
@@ -56,14 +57,14 @@ def groups(size: int, rate: str) -> dict[str, Any]:
 def test_an_apply_of_twice_as_many_makes_twice_as_many_calls_and_the_same_statements(
     ledger: Ledger, network: Network, tmp_path: Path, kind: Callable[[int, str], dict[str, Any]]
 ) -> None:
-    broker = Broker(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path))
+    desk = Desk(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path))
 
     def applied(size: int, rate: str) -> tuple[int, int]:
         owners = {f"o{number}" for number in range(SIZES[-1])} | {"hep"}
         source = source_of_body(kind(size, rate), NOW, "mine", 10_000, owners)
-        plan = broker.plan(source, OPERATOR, NOW)
+        plan = ReservationFiles(desk).plan(source, OPERATOR, NOW)
         with statements_of(ledger) as sent:
-            calls = calls_of(lambda: broker.apply(plan, OPERATOR, NOW))
+            calls = calls_of(lambda: ReservationFiles(desk).apply(plan, OPERATOR, NOW))
         return calls, len(sent)
 
     applied(1, "1 Mbit/s")  # what is looked up at its first use

@@ -12,8 +12,8 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window, iso, to_us
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
-from slotcar.broker.auditing import Auditing
+from slotcar.desk.auditing import Auditing
+from slotcar.desk.desk import Desk
 from slotcar.measuring.audits.rates import ways_out
 from slotcar.measuring.audits.verdicts import Verdicts
 from slotcar.network.model import Network
@@ -40,7 +40,7 @@ def with_figures(network: Network) -> Network:
 
 @pytest.fixture
 def auditing(ledger: Ledger, network: Network, tmp_path: Path) -> Auditing:
-    return Auditing(Broker(ledger, with_figures(network), Settings(state_dir=tmp_path, inventory=GARNET)))
+    return Auditing(Desk(ledger, with_figures(network), Settings(state_dir=tmp_path, inventory=GARNET)))
 
 
 def stream(delays_us: Pattern, start: datetime, **more: Any) -> verbs.RecordStream:
@@ -148,7 +148,7 @@ def test_a_probe_that_nobody_answers_is_no_loss(auditing: Auditing) -> None:
 
 def test_packets_that_devices_dropped_within_the_rate_break_it(auditing: Auditing, ledger: Ledger) -> None:
     hand_in(auditing, GOOD)
-    network = auditing.broker.network
+    network = auditing.desk.network
     border = ways_out(network.sls[SLS], network)[0]
     place = (0, "out", "ip-premium", border.device, border.name, 3600, to_us(HOUR))
     ledger.counts.keep([CountedStep(*place, HOUR_US, 0, 9, 900, 0, 0, 0, 0)], [])
@@ -166,7 +166,7 @@ def test_packets_that_devices_dropped_within_the_rate_break_it(auditing: Auditin
 
 
 def test_packets_that_devices_drop_are_told_each_time_where_nobody_probes(auditing: Auditing, ledger: Ledger) -> None:
-    network = auditing.broker.network
+    network = auditing.desk.network
     border, judged = ways_out(network.sls[SLS], network)[0], Verdicts(ledger, network)
     for number, dropped in enumerate((0, 4, 4, 0, 2)):
         start = to_us(HOUR) + number * HOUR_US

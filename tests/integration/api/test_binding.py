@@ -14,7 +14,8 @@ from slotcar.base.settings import Settings
 from slotcar.book.groups import CommitGroup
 from slotcar.book.rules.errors import BindNotAllowed
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.grouping import Groups
 from slotcar.network.model import Device, Network
 from slotcar.planning.source import members_of_groups
 from slotcar.store import Ledger, open_ledger
@@ -169,11 +170,11 @@ def test_a_hold_is_not_committed_once_the_inventory_has_taken_the_account_back(
     now, caller, named = datetime.now(UTC), Caller("hep", Role.REQUESTER, "hep"), with_cores(network)
     settings = Settings(state_dir=tmp_path, inventory=GARNET)
     members = members_of_groups([cores({"user": "mover"})], now, settings.max_windows, named)
-    held = Broker(ledger, named, settings).create_groups(members, caller, now, timedelta(minutes=5))
+    held = Groups(Desk(ledger, named, settings)).create(members, caller, now, timedelta(minutes=5))
     host = named.hosts[HOST].model_copy(update={"accounts": {"hep": ("dtn",)}})
-    after = Broker(ledger, named.model_copy(update={"hosts": {**named.hosts, HOST: host}}), settings)
+    after = Desk(ledger, named.model_copy(update={"hosts": {**named.hosts, HOST: host}}), settings)
     with pytest.raises(BindNotAllowed, match="owner hep has the accounts dtn"):
-        after.on_group(CommitGroup, held[0][0].group or "", caller, now)
+        Groups(after).on(CommitGroup, held[0][0].group or "", caller, now)
 
 
 def test_to_cores_no_rate_can_be_added(world: World) -> None:

@@ -15,8 +15,11 @@ from slotcar.base.timebase import MICROSECOND, Window, iso
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.book.shares import BackgroundShares
-from slotcar.broker import Broker
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.desk.overview import BoundaryView, Overview
+from slotcar.desk.requests import Requests
 from slotcar.network.model import Network
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.reservation import from_mapping
@@ -32,7 +35,7 @@ ENDS = ("anl-premium", "lbnl-premium")
 
 @pytest.fixture
 def overview(ledger: Ledger, network: Network, tmp_path: Path) -> Overview:
-    return Overview(Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
+    return Overview(Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
 
 
 def at(hours: int) -> datetime:
@@ -66,23 +69,23 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
         elif kind == "unpromised":
             document |= {"service": "qbss", "rate": None}
         try:
-            entry = overview.broker.create(from_mapping(body(f"n{number}", **document), now), OPERATOR, now)
+            entry = Requests(overview.desk).create(from_mapping(body(f"n{number}", **document), now), OPERATOR, now)
         except RefusedByAdmission:
             continue
         kinds[kind] += 1
         if chance.random() < 0.2:
-            overview.broker.cancel(entry.handle, OPERATOR, now)
+            StateChanges(overview.desk).cancel(entry.handle, OPERATOR, now)
             kinds["cancelled"] += 1
     return kinds
 
 
 def plainly(overview: Overview, instant: datetime, caller: Caller, now: datetime) -> BoundaryView:
     """By every reservation of the time, read whole."""
-    network, whole = overview.broker.network, caller.role is Role.OPERATOR
+    network, whole = overview.desk.network, caller.role is Role.OPERATOR
     window = Window(instant - MICROSECOND, instant + MICROSECOND)
-    entries = BackgroundShares(network)(overview.broker.ledger.between(instant, instant), window)
+    entries = BackgroundShares(network)(overview.desk.ledger.between(instant, instant), window)
     own = [one for one in entries if whole or one.reservation.owner == caller.owner]
-    visible = overview.broker.with_slots(own, caller, now)
+    visible = Entries(overview.desk).with_slots(own, caller, now)
     items = timeline(visible, (), TimelineQuery(instant, instant, own_only=not whole), now)
     groups = groups_of(differences_at(entries, Differences(network), instant)) if whole else None
     return BoundaryView(instant, items[0] if items else None, groups)
@@ -99,10 +102,10 @@ def test_a_boundary_is_the_same_as_by_reading_every_reservation(overview: Overvi
     kinds = fill(overview, random.Random(seed), 60)
     assert min(kinds[kind] for kind in ("plain", "both ways", "slots", "volume", "unpromised", "cancelled")) > 0, kinds
     now = datetime.now(UTC)
-    entries = overview.broker.list(EntryFilter(limit=1_000), OPERATOR)
+    entries = Entries(overview.desk).list(EntryFilter(limit=1_000), OPERATOR)
     crowded = 0
     for instant in instants_of(entries):
-        crowded += sum(len(one.numbers) for one in overview.broker.ledger.instants.around(instant).crowds)
+        crowded += sum(len(one.numbers) for one in overview.desk.ledger.instants.around(instant).crowds)
         for caller in (OPERATOR, REQUESTER):
             assert overview.boundary(instant, caller, now) == plainly(overview, instant, caller, now), instant
     assert crowded > 100
@@ -114,7 +117,7 @@ def test_with_a_background_reservation_a_boundary_is_heard_from_everything(overv
     now = datetime.now(UTC)
     share = {"weight": 3, "at_least": "100 kbit/s"}
     document = body("rest", rate=None, destination="lbnl-premium:4999", duration="PT6H", share=share)
-    overview.broker.create(from_mapping(document, now), OPERATOR, now)
-    for instant in instants_of(overview.broker.list(EntryFilter(limit=1_000), OPERATOR)):
+    Requests(overview.desk).create(from_mapping(document, now), OPERATOR, now)
+    for instant in instants_of(Entries(overview.desk).list(EntryFilter(limit=1_000), OPERATOR)):
         for caller in (OPERATOR, REQUESTER):
             assert overview.boundary(instant, caller, now) == plainly(overview, instant, caller, now), instant

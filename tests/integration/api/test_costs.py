@@ -11,8 +11,9 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
-from slotcar.broker.costing import Costing
+from slotcar.desk.costing import Costing
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
@@ -105,20 +106,20 @@ def test_bad_input_is_answered_with_its_key(
 
 def test_a_reserved_volume_that_is_moved_becomes_history(ledger: Ledger, network: Network, tmp_path: Path) -> None:
     """By the reports that the mover makes; and it does not count as what is had without a reservation."""
-    broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
+    desk = Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
     written = {
         "name": "run", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium", "protocol": "tcp",
         "service": "ip-premium", "volume": "1 GB", "start": "2027-03-01T12:00:10Z", "by": "2027-03-01T13:00:00Z",
     }  # fmt: skip
-    entry = broker.create(from_mapping(written, NOW), OPERATOR, NOW)
+    entry = Requests(desk).create(from_mapping(written, NOW), OPERATOR, NOW)
     (slot,) = entry.reservation.slots
     done = slot.start + timedelta(minutes=50)
-    broker.report(entry.handle, 0, OPERATOR, done)
+    Requests(desk).report(entry.handle, 0, OPERATOR, done)
     (sample,) = ledger.measurements.all_transfers(NOW)
     assert (sample.volume_bytes, sample.started_at, sample.ended_at) == (10**9, slot.start, done)
     assert sample.reserved_bps == slot.forward_bps
     assert sample.throughput_bps > slot.forward_bps, "it was sooner than promised"
-    document = Costing(broker).costs(verbs.Costs("anl-premium", "lbnl-premium", "1 MB"), OPERATOR, done + timedelta(1))
+    document = Costing(desk).costs(verbs.Costs("anl-premium", "lbnl-premium", "1 MB"), OPERATOR, done + timedelta(1))
     assert document["best_effort"] is None
     assert document["reserved"] is not None
     assert document["reserved"]["kept_ppm"] == 1_000_000
@@ -128,7 +129,7 @@ def test_of_each_way_the_latest_are_kept(
     ledger: Ledger, network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_measurements, "KEPT", 3)
-    costing = Costing(Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
+    costing = Costing(Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
     for minute in range(5):
         at = iso(NOW - timedelta(minutes=minute))
         costing.record_probe(

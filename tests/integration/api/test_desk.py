@@ -14,8 +14,8 @@ from slotcar.api.context import LOCAL, OPEN
 from slotcar.base.settings import Settings
 from slotcar.book.model import State
 from slotcar.book.rules.verb_rules import RULES
-from slotcar.broker import Broker, Options
-from slotcar.desk import Desk
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
@@ -59,7 +59,7 @@ def sample(verb: type[Verb[Any]], handle: str, group: str) -> Verb[Any]:
 
 @pytest.fixture
 def desk(ledger: Ledger, network: Network, tmp_path: Path) -> Desk:
-    return Desk(Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET, open=True)))
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET, open=True))
 
 
 READING = [
@@ -85,11 +85,11 @@ MINDING = [verb for verb in VERBS.values() if verb.family in ALONE and verb is n
 
 @pytest.mark.parametrize("verb", MINDING, ids=[verb.operation for verb in MINDING])
 def test_a_hold_that_ran_out_ends_before_a_verb_that_minds_it(verb: type[Verb[Any]], desk: Desk) -> None:
-    broker, before = desk.broker, desk.broker.clocks.now() - timedelta(hours=1)
+    desk, before = desk, desk.clocks.now() - timedelta(hours=1)
     options = Options(timedelta(hours=2)) if verb is verbs.Extend else Options()
-    entry = broker.create(from_mapping(body("there"), before), LOCAL, before, options)
+    entry = Requests(desk).create(from_mapping(body("there"), before), LOCAL, before, options)
     group = desk.send(verbs.GroupCreate(GROUP), LOCAL)["handle"]
-    held = broker.create(
+    held = Requests(desk).create(
         from_mapping(body("held", destination="lbnl-premium:5002"), before),
         LOCAL,
         before,
@@ -97,6 +97,6 @@ def test_a_hold_that_ran_out_ends_before_a_verb_that_minds_it(verb: type[Verb[An
     )
     with suppress(SlotcarError):
         desk.send(sample(verb, entry.handle, group), LOCAL)
-    after = broker.ledger.get(held.handle)
+    after = desk.ledger.get(held.handle)
     assert after is not None
     assert (after.state is State.TIMED_OUT) == RULES[verb].minds_holds

@@ -12,7 +12,8 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import MOST_STEPS
 from slotcar.planning.modification import Modification
@@ -102,9 +103,9 @@ def test_a_change_that_waits_for_approval_makes_way_for_what_is_added(
     hep = as_("hep", Role.REQUESTER)
     entry = created(hep, rate="5 Mbit/s")
     before = addable(hep, entry)
-    gated = Broker(ledger, network, Settings(approval_rate_bps="8 Mbit/s", inventory=GARNET))
+    gated = Desk(ledger, network, Settings(approval_rate_bps="8 Mbit/s", inventory=GARNET))
     caller = Caller(name="hep", role=Role.REQUESTER, owner="hep")
-    waits = gated.modify(entry["handle"], Modification(rate_bps=20_000_000), caller, START - HOUR)
+    waits = Requests(gated).modify(entry["handle"], Modification(rate_bps=20_000_000), caller, START - HOUR)
     assert waits.proposed is not None
     assert addable(hep, entry) == before
 
@@ -139,18 +140,18 @@ def test_nothing_is_added_to_what_is_over(api: httpx.Client) -> None:
 
 def test_who_has_left_by_now_is_in_nobodys_way(ledger: Ledger, network: Network, tmp_path: Path) -> None:
     """A reservation that runs may be raised as far as what is to come of it has room."""
-    broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
+    desk = Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
 
     def reserve(name: str, rate: str, port: int, start: datetime, length: str) -> str:
         flow = body(name, rate=rate, destination=f"lbnl-premium:{port}", start=iso(start), duration=length)
-        return broker.create(from_mapping(flow, START), OPERATOR, START).handle
+        return Requests(desk).create(from_mapping(flow, START), OPERATOR, START).handle
 
     runs = reserve("runs", "10 Mbit/s", 5001, START, "PT1H")
     reserve("earlier", "20 Mbit/s", 5002, START, "PT10M")
     now = START + timedelta(minutes=30)
-    answer = broker.addable(runs, OPERATOR, now)
+    answer = Requests(desk).addable(runs, OPERATOR, now)
     assert [window.start for window in answer.windows] == [now]
     [forward] = answer.directions
     assert forward.rate_bps > 25_000_000
-    raised = broker.modify(runs, Modification(rate_bps=10_000_000 + forward.rate_bps), OPERATOR, now)
+    raised = Requests(desk).modify(runs, Modification(rate_bps=10_000_000 + forward.rate_bps), OPERATOR, now)
     assert raised.reservation.peak_rate_bps == 10_000_000 + forward.rate_bps

@@ -12,8 +12,10 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import Window, iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.desk.overview import Overview, ResourcePage
+from slotcar.desk.requests import Requests
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
@@ -204,7 +206,7 @@ def test_use_of_an_sls_follows_amounts_that_change(serve: Serve) -> None:
 
 @pytest.fixture
 def overview(ledger: Ledger, network: Network, tmp_path: Path) -> Overview:
-    return Overview(Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
+    return Overview(Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
 
 
 def fill(overview: Overview, first: int, count: int) -> None:
@@ -212,12 +214,12 @@ def fill(overview: Overview, first: int, count: int) -> None:
     for number in range(first, first + count):
         start = iso(START + timedelta(hours=3 * (number % 20)))
         document = body(f"n{number}", rate="1 Mbit/s", destination=f"lbnl-premium:{5000 + number}", start=start)
-        overview.broker.create(from_mapping(document, now), OPERATOR, now)
+        Requests(overview.desk).create(from_mapping(document, now), OPERATOR, now)
 
 
 def asked_of(overview: Overview) -> dict[str, list[str]]:
     """By question, what the ledger was asked for it. Once before, so that the slot tables are loaded."""
-    now, broker = datetime.now(UTC), overview.broker
+    now, desk = datetime.now(UTC), overview.desk
     month = Window(now, now + timedelta(days=30))
     questions = {
         "resources": lambda: overview.resources(ResourcePage(), month, OPERATOR, now),
@@ -228,13 +230,13 @@ def asked_of(overview: Overview) -> dict[str, list[str]]:
         "use": lambda: overview.usage("owner", month, OPERATOR),
         "use of domains": lambda: overview.usage("domain", month, OPERATOR),
         "use of SLSs": lambda: overview.usage("sls", month, OPERATOR),
-        "reservations": lambda: broker.list(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
-        "counted": lambda: broker.page(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
+        "reservations": lambda: Entries(desk).list(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
+        "counted": lambda: Entries(desk).page(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
     }
     overview.resources(ResourcePage(), month, OPERATOR, now)
     sent = {}
     for name, ask in questions.items():
-        with statements_of(broker.ledger) as statements:
+        with statements_of(desk.ledger) as statements:
             ask()
         sent[name] = statements
     return sent
@@ -248,4 +250,4 @@ def test_each_answer_takes_a_fixed_number_of_statements(overview: Overview) -> N
     many = asked_of(overview)
     assert {name: len(listed) for name, listed in many.items()} == few
     assert max(few.values()) <= 8, many
-    assert overview.broker.page(EntryFilter(), OPERATOR).count == 63 <= MOST_COUNTED
+    assert Entries(overview.desk).page(EntryFilter(), OPERATOR).count == 63 <= MOST_COUNTED

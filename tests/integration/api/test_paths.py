@@ -18,7 +18,11 @@ from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker, Options
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
+from slotcar.desk.grouping import Groups
+from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import InterfaceId, Network
 from slotcar.network.path import Path as FoundPath
 from slotcar.network.path import find_paths
@@ -47,8 +51,8 @@ def narrow() -> Network:
 
 
 @pytest.fixture
-def broker(ledger: Ledger, narrow: Network, tmp_path: Path) -> Broker:
-    return Broker(ledger, narrow, Settings(state_dir=tmp_path, inventory=DATAGRID, paths=3))
+def desk(ledger: Ledger, narrow: Network, tmp_path: Path) -> Desk:
+    return Desk(ledger, narrow, Settings(state_dir=tmp_path, inventory=DATAGRID, paths=3))
 
 
 def document_of(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
@@ -59,8 +63,8 @@ def document_of(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
     return {key: value for key, value in (usual | more).items() if value is not None}
 
 
-def admitted(broker: Broker, name: str, rate: str | None, **more: Any) -> Entry:
-    return broker.create(from_mapping(document_of(name, rate, **more), NOW), OPERATOR, NOW)
+def admitted(desk: Desk, name: str, rate: str | None, **more: Any) -> Entry:
+    return Requests(desk).create(from_mapping(document_of(name, rate, **more), NOW), OPERATOR, NOW)
 
 
 def geant(entry: Entry | RoutedReservation) -> tuple[str, ...]:
@@ -82,8 +86,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledger: Ledger) -> None:
-    first, second = admitted(broker, "first", "30 Mbit/s"), admitted(broker, "second", "30 Mbit/s")
+def test_the_next_path_is_taken_where_the_shortest_is_full(desk: Desk, ledger: Ledger) -> None:
+    first, second = admitted(desk, "first", "30 Mbit/s"), admitted(desk, "second", "30 Mbit/s")
     assert (geant(first), geant(second)) == (DIRECT, OVER_DE)
     kept = ledger.get(second.handle)
     assert kept is not None
@@ -91,8 +95,8 @@ def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledge
     assert {one.resource for one in kept.demands} == {one.resource for one in second.demands}
 
 
-def test_one_path_is_all_that_is_tried_unless_it_is_said(broker: Broker, ledger: Ledger, narrow: Network) -> None:
-    single = Broker(ledger, narrow, Settings(inventory=DATAGRID))
+def test_one_path_is_all_that_is_tried_unless_it_is_said(desk: Desk, ledger: Ledger, narrow: Network) -> None:
+    single = Desk(ledger, narrow, Settings(inventory=DATAGRID))
     admitted(single, "first", "30 Mbit/s")
     with pytest.raises(RefusedByAdmission) as refused:
         admitted(single, "second", "30 Mbit/s")
@@ -100,95 +104,96 @@ def test_one_path_is_all_that_is_tried_unless_it_is_said(broker: Broker, ledger:
     assert "paths were tried" not in str(refused.value)
 
 
-def test_a_refusal_says_what_the_best_path_lacks(broker: Broker) -> None:
-    admitted(broker, "first", "30 Mbit/s")
+def test_a_refusal_says_what_the_best_path_lacks(desk: Desk) -> None:
+    admitted(desk, "first", "30 Mbit/s")
     with pytest.raises(RefusedByAdmission, match="3 paths were tried; the best of them is") as refused:
-        admitted(broker, "second", "90 Mbit/s")
+        admitted(desk, "second", "90 Mbit/s")
     numbers = refused.value.refused
     assert numbers.paths_tried == 3
     assert "geant-de" in numbers.path
-    best = admitted(broker, "best", f"{numbers.highest_rate_bps} bit/s")
+    best = admitted(desk, "best", f"{numbers.highest_rate_bps} bit/s")
     assert tuple(hop.device for hop in best.paths[0].hops) == numbers.path
 
 
-def test_routers_that_are_pinned_are_crossed_on_every_path(broker: Broker) -> None:
-    admitted(broker, "first", "30 Mbit/s")
-    assert "geant-uk" in geant(admitted(broker, "pinned", "30 Mbit/s", via=["geant-uk"]))
+def test_routers_that_are_pinned_are_crossed_on_every_path(desk: Desk) -> None:
+    admitted(desk, "first", "30 Mbit/s")
+    assert "geant-uk" in geant(admitted(desk, "pinned", "30 Mbit/s", via=["geant-uk"]))
     with pytest.raises(RefusedByAdmission) as refused:
-        admitted(broker, "large", "90 Mbit/s", via=["geant-de"])
+        admitted(desk, "large", "90 Mbit/s", via=["geant-de"])
     assert "geant-de" in refused.value.refused.path
 
 
-def test_a_change_stays_on_its_path(broker: Broker) -> None:
-    first, second = admitted(broker, "first", "30 Mbit/s"), admitted(broker, "second", "30 Mbit/s")
-    broker.cancel(first.handle, OPERATOR, NOW)
-    changed = broker.modify(second.handle, Modification(rate_bps=20 * MBIT), OPERATOR, NOW)
+def test_a_change_stays_on_its_path(desk: Desk) -> None:
+    first, second = admitted(desk, "first", "30 Mbit/s"), admitted(desk, "second", "30 Mbit/s")
+    StateChanges(desk).cancel(first.handle, OPERATOR, NOW)
+    changed = Requests(desk).modify(second.handle, Modification(rate_bps=20 * MBIT), OPERATOR, NOW)
     assert geant(changed) == OVER_DE, "the shortest has room, and a flow that changes its path may lose packets"
-    again = admitted(broker, "again", "45 Mbit/s")
+    again = admitted(desk, "again", "45 Mbit/s")
     assert geant(again) == DIRECT
-    assert geant(broker.modify(again.handle, Modification(rate_bps=60 * MBIT), OPERATOR, NOW)) == OVER_DE
+    assert geant(Requests(desk).modify(again.handle, Modification(rate_bps=60 * MBIT), OPERATOR, NOW)) == OVER_DE
 
 
-def test_nobody_moves_while_another_path_has_room(broker: Broker, ledger: Ledger) -> None:
+def test_nobody_moves_while_another_path_has_room(desk: Desk, ledger: Ledger) -> None:
     volume = {"volume": "50 GB", "by": iso(START + timedelta(hours=3)), "at_most": "45 Mbit/s", "duration": None}
-    moves = admitted(broker, "moves", None, start=iso(START), **volume)
+    moves = admitted(desk, "moves", None, start=iso(START), **volume)
     assert geant(moves) == DIRECT
-    assert geant(admitted(broker, "beside", "30 Mbit/s", duration="PT10M")) == OVER_DE
+    assert geant(admitted(desk, "beside", "30 Mbit/s", duration="PT10M")) == OVER_DE
     assert not ledger.events(kinds=["reservation.moved"])
-    admitted(broker, "over-de", "20 Mbit/s", duration="PT10M")
-    assert geant(admitted(broker, "third", "40 Mbit/s", duration="PT10M")) == DIRECT, "no path has room without a move"
+    admitted(desk, "over-de", "20 Mbit/s", duration="PT10M")
+    assert geant(admitted(desk, "third", "40 Mbit/s", duration="PT10M")) == DIRECT, "no path has room without a move"
     assert [one.handle for one in ledger.events(kinds=["reservation.moved"])] == [moves.handle]
 
 
-def test_a_volume_that_no_path_could_carry_is_wrong(broker: Broker) -> None:
+def test_a_volume_that_no_path_could_carry_is_wrong(desk: Desk) -> None:
     by = iso(START + timedelta(hours=1))
-    assert geant(admitted(broker, "de", None, volume="30 GB", by=by, duration=None)) == OVER_DE
+    assert geant(admitted(desk, "de", None, volume="30 GB", by=by, duration=None)) == OVER_DE
     with pytest.raises(InvalidInput, match="can ever carry"):
-        admitted(broker, "never", None, volume="300 GB", by=by, duration=None)
+        admitted(desk, "never", None, volume="300 GB", by=by, duration=None)
 
 
-def test_a_hold_and_an_idempotency_key_keep_the_path(broker: Broker) -> None:
-    admitted(broker, "first", "30 Mbit/s")
+def test_a_hold_and_an_idempotency_key_keep_the_path(desk: Desk) -> None:
+    admitted(desk, "first", "30 Mbit/s")
     options = Options(hold=timedelta(minutes=5), idempotency_key="once")
     twice = [
-        broker.create(from_mapping(document_of("held", "30 Mbit/s"), NOW), OPERATOR, NOW, options) for _ in range(2)
+        Requests(desk).create(from_mapping(document_of("held", "30 Mbit/s"), NOW), OPERATOR, NOW, options)
+        for _ in range(2)
     ]
     assert twice[0] == twice[1]
-    assert geant(broker.commit(twice[0].handle, OPERATOR, NOW)) == OVER_DE
+    assert geant(StateChanges(desk).commit(twice[0].handle, OPERATOR, NOW)) == OVER_DE
 
 
-def test_a_plan_is_applied_along_its_own_paths(broker: Broker, ledger: Ledger, narrow: Network) -> None:
+def test_a_plan_is_applied_along_its_own_paths(desk: Desk, ledger: Ledger, narrow: Network) -> None:
     wanted = {"version": 1, "reservations": [document_of("first", "30 Mbit/s"), document_of("second", "30 Mbit/s")]}
-    plan = broker.plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
+    plan = ReservationFiles(desk).plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
     assert ["takes the path" in step.note for step in plan.steps] == [False, True]
     document = plan_document(plan)
     hops = [[hop["device"] for hop in step["paths"][0]["hops"]] for step in document["steps"]]
     read = plan_of_document(document, "plan.json", "")
     with pytest.raises(StalePlan, match="none of the paths that are tried here"):
-        Broker(ledger, narrow, Settings(inventory=DATAGRID)).apply(read, OPERATOR, NOW)
+        ReservationFiles(Desk(ledger, narrow, Settings(inventory=DATAGRID))).apply(read, OPERATOR, NOW)
     elsewhere = plan_document(plan)
     elsewhere["steps"][0]["paths"][0]["hops"].pop(2)
     with pytest.raises(StalePlan, match="none of the paths that are tried here"):
-        broker.apply(plan_of_document(elsewhere, "plan.json", ""), OPERATOR, NOW)
+        ReservationFiles(desk).apply(plan_of_document(elsewhere, "plan.json", ""), OPERATOR, NOW)
     assert not ledger.events(kinds=["reservation.committed"])
-    entries = broker.apply(read, OPERATOR, NOW).entries
+    entries = ReservationFiles(desk).apply(read, OPERATOR, NOW).entries
     assert [[hop.device for hop in entry.paths[0].hops] for entry in entries] == hops
-    again = broker.plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
+    again = ReservationFiles(desk).plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
     assert again.changes_nothing
 
 
-def test_an_enquiry_tells_of_the_path_with_the_most(broker: Broker) -> None:
-    admitted(broker, "first", "30 Mbit/s")
-    answer = broker.enquire(from_mapping(document_of("enquiry", "1 bit/s"), NOW), OPERATOR, NOW)
+def test_an_enquiry_tells_of_the_path_with_the_most(desk: Desk) -> None:
+    admitted(desk, "first", "30 Mbit/s")
+    answer = Requests(desk).enquire(from_mapping(document_of("enquiry", "1 bit/s"), NOW), OPERATOR, NOW)
     [forward] = answer.directions
     assert "geant-de" in forward.routers
-    assert geant(admitted(broker, "exactly", f"{forward.rate_bps} bit/s")) == OVER_DE
+    assert geant(admitted(desk, "exactly", f"{forward.rate_bps} bit/s")) == OVER_DE
 
 
-def test_no_link_is_exceeded_by_many_at_once(broker: Broker, ledger: Ledger, narrow: Network) -> None:
+def test_no_link_is_exceeded_by_many_at_once(desk: Desk, ledger: Ledger, narrow: Network) -> None:
     def ask(number: int) -> bool:
         try:
-            admitted(broker, f"many-{number}", "20 Mbit/s", destination=f"infn-se:{5000 + number}")
+            admitted(desk, f"many-{number}", "20 Mbit/s", destination=f"infn-se:{5000 + number}")
         except RefusedByAdmission:
             return False
         return True
@@ -211,18 +216,18 @@ def test_no_link_is_exceeded_by_many_at_once(broker: Broker, ledger: Ledger, nar
             assert taken <= capacity, resource
 
 
-def test_the_shortest_path_is_searched_once_for_each_request(broker: Broker, searches: list[str]) -> None:
+def test_the_shortest_path_is_searched_once_for_each_request(desk: Desk, searches: list[str]) -> None:
     for name, way in (("first", DIRECT), ("second", OVER_DE)):
-        entry = admitted(broker, name, "30 Mbit/s")
+        entry = admitted(desk, name, "30 Mbit/s")
         assert geant(entry) == way
         assert searches == [name]
-        broker.modify(entry.handle, Modification(rate_bps=29 * MBIT), OPERATOR, NOW)
+        Requests(desk).modify(entry.handle, Modification(rate_bps=29 * MBIT), OPERATOR, NOW)
         assert searches == [name, name], "once for the change, too"
         searches.clear()
 
 
 def test_the_shortest_path_is_searched_once_for_each_step_of_a_plan(
-    broker: Broker, narrow: Network, searches: list[str], tmp_path: Path
+    desk: Desk, narrow: Network, searches: list[str], tmp_path: Path
 ) -> None:
     volume = {"volume": "30 GB", "by": iso(START + timedelta(hours=1)), "duration": None}
     documents = [document_of("a", "30 Mbit/s"), document_of("b", "30 Mbit/s"), document_of("de", None, **volume)]
@@ -231,17 +236,17 @@ def test_the_shortest_path_is_searched_once_for_each_step_of_a_plan(
     read_source([tmp_path / "b.json"], NOW, narrow, most_paths=3)
     assert searches == ["de"], "which the shortest could never carry in time"
     searches.clear()
-    plan = broker.plan(read_source([tmp_path / "a.json"], NOW, narrow, most_paths=3), OPERATOR, NOW)
+    plan = ReservationFiles(desk).plan(read_source([tmp_path / "a.json"], NOW, narrow, most_paths=3), OPERATOR, NOW)
     assert [step.routed and geant(step.routed) for step in plan.steps] == [DIRECT, OVER_DE]
     assert searches == ["a", "b"]
-    broker.apply(plan_of_document(plan_document(plan), "plan", ""), OPERATOR, NOW)
+    ReservationFiles(desk).apply(plan_of_document(plan_document(plan), "plan", ""), OPERATOR, NOW)
     assert searches == ["a", "b", "a", "b"]
 
 
-def test_the_paths_of_a_group_are_searched_once_for_each_member(broker: Broker, searches: list[str]) -> None:
+def test_the_paths_of_a_group_are_searched_once_for_each_member(desk: Desk, searches: list[str]) -> None:
     flow = {key: document_of("", "5 Mbit/s")[key] for key in ("source", "destination", "protocol", "rate", "service")}
     members = [{"name": name, "network": flow} for name in ("one", "two")]
     group = {"name": "g", "owner": "eo", "start": iso(START), "duration": "PT2H", "members": members}
-    (entries,) = broker.create_groups_from_documents([group], NOW, None, OPERATOR)
+    (entries,) = Groups(desk).create_from_documents([group], NOW, None, OPERATOR)
     assert [geant(entry) for entry in entries] == [DIRECT, DIRECT]
     assert searches == ["g.one", "g.two"]

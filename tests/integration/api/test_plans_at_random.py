@@ -26,8 +26,11 @@ from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup,
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Move
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
-from slotcar.broker.requests import Options
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
+from slotcar.desk.grouping import Groups
+from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import Network
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.modification import Modification
@@ -160,7 +163,7 @@ gates = st.sampled_from([{}, {"approval_rate_bps": "5 Mbit/s"}, {"approval_durat
 class World:
     """A ledger, and how requests are written for its network; `beginning` is an example's."""
 
-    broker: Broker
+    desk: Desk
     ends: tuple[str, str]
     beginning: datetime
 
@@ -196,7 +199,7 @@ class World:
         return source_of_body(body, now, file.of_set, WINDOWS, OWNERS)
 
     def live(self, now: datetime) -> dict[str, Entry]:
-        return {one.handle: one for one in self.broker.ledger.live_between(now) if one.is_live_at(now)}
+        return {one.handle: one for one in self.desk.ledger.live_between(now) if one.is_live_at(now)}
 
     def do(self, step: Create | CreateGroup | Act, now: datetime) -> None:
         """
@@ -208,36 +211,37 @@ class World:
             return
         hold = step.hold * MINUTE if step.hold else None
         if isinstance(step, CreateGroup):
-            self.broker.create_groups_from_documents([self.group(step.group)], now, hold, OPERATOR)
+            Groups(self.desk).create_from_documents([self.group(step.group)], now, hold, OPERATOR)
             return
         (reservation,) = self.source(File("", [step.reservation], []), now).reservations
-        self.broker.create(reservation, OPERATOR, now, Options(hold=hold))
+        Requests(self.desk).create(reservation, OPERATOR, now, Options(hold=hold))
 
     def _act(self, act: Act, now: datetime) -> None:
         if act.verb == "expire":
-            self.broker.ledger.expire(now)
+            self.desk.ledger.expire(now)
             return
         live = list(self.live(now).values())
         if not live:
             return
-        entry, broker = live[act.which % len(live)], self.broker
+        entry, desk = live[act.which % len(live)], self.desk
         which, who = entry.handle, OPERATOR
         if entry.group:
             change: type[OnGroup] | None = {
                 "cancel": CancelGroup, "commit": CommitGroup, "approve": ApproveGroup, "reject": RejectGroup
             }.get(act.verb)  # fmt: skip
             if change is not None:
-                broker.on_group(change, entry.group, who, now)
+                Groups(desk).on(change, entry.group, who, now)
         elif act.verb == "approve":
-            broker.approve(which, entry.version, who, now)
+            StateChanges(desk).approve(which, entry.version, who, now)
         elif act.verb == "modify":
-            broker.modify(which, Modification(rate_bps=act.rate_bps), who, now)
+            Requests(desk).modify(which, Modification(rate_bps=act.rate_bps), who, now)
         elif act.verb == "report":
-            broker.report(which, act.rate_bps, who, now)
+            Requests(desk).report(which, act.rate_bps, who, now)
         elif act.verb == "bind":
-            broker.bind(which, who, now, source_port=4000 + act.which)
+            Requests(desk).bind(which, who, now, source_port=4000 + act.which)
         else:
-            {"cancel": broker.cancel, "commit": broker.commit, "reject": broker.reject}[act.verb](which, who, now)
+            changes = StateChanges(desk)
+            {"cancel": changes.cancel, "commit": changes.commit, "reject": changes.reject}[act.verb](which, who, now)
 
 
 def as_read(plan: Plan) -> Plan:
@@ -249,7 +253,7 @@ def check(world: World, file: File, now: datetime) -> None:
     """Plans the file and applies the plan at once."""
     try:
         source = world.source(file, now)
-        plan = world.broker.plan(source, OPERATOR, now)
+        plan = ReservationFiles(world.desk).plan(source, OPERATOR, now)
     except SlotcarError as error:
         event(f"no plan: {type(error).__name__}")
         return
@@ -258,7 +262,7 @@ def check(world: World, file: File, now: datetime) -> None:
         check_refused(world, plan, now)
         return
     before = world.live(now)
-    applied = world.broker.apply(as_read(plan), OPERATOR, now)
+    applied = ReservationFiles(world.desk).apply(as_read(plan), OPERATOR, now)
     event("applied")
     done = (applied.created, applied.changed, applied.cancelled)
     assert done == tuple(plan.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL))
@@ -270,9 +274,9 @@ def check(world: World, file: File, now: datetime) -> None:
     others = {handle for handle, one in before.items() if handle not in own and after[handle] != one}
     assert others == set(plan.moves)
     for boundary in plan.boundaries:
-        devices = configurations_at(after.values(), world.broker.network, boundary.at, boundary.after.keys())
+        devices = configurations_at(after.values(), world.desk.network, boundary.at, boundary.after.keys())
         assert texts(devices) == texts(boundary.after), boundary.at
-    again = world.broker.plan(source, OPERATOR, now)
+    again = ReservationFiles(world.desk).plan(source, OPERATOR, now)
     assert again.changes_nothing, [(step.key, step.differences) for step in again.steps if step.differences]
 
 
@@ -287,7 +291,7 @@ def check_refused(world: World, plan: Plan, now: datetime) -> None:
         event("refused group")
     before = world.live(now)
     with pytest.raises(PlanNotAdmitted) as caught:
-        world.broker.apply(without, OPERATOR, now)
+        ReservationFiles(world.desk).apply(without, OPERATOR, now)
     assert world.live(now) == before
     refusals = [(step.key, step.refusal) for step in plan.refused if step.refusal]
     assert caught.value.refusals[0] == next(one for one in refusals if "goes with its group" not in one[1].reason)
@@ -362,8 +366,8 @@ def test_a_plan_that_is_applied_at_its_own_instant_holds(
 ) -> None:
     network, ends = place
     beginning = START + next(_weeks) * timedelta(days=7)
-    broker = Broker(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path, **gate))
-    world, now = World(broker, ends, beginning), beginning
+    desk = Desk(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path, **gate))
+    world, now = World(desk, ends, beginning), beginning
     try:
         for minutes, step in history:
             now += minutes * MINUTE
@@ -386,7 +390,7 @@ def test_a_plan_asks_the_platforms_of_boundaries_that_it_does_not_show(
 ) -> None:
     """More flows than a 7500 has lists for, at a boundary before those that are shown: as an admission, a plan asks
     `PlatformLimits` of each of its reservations."""
-    world = World(Broker(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path)), ("", ""), START)
+    world = World(Desk(ledger, network, Settings(inventory=GARNET, state_dir=tmp_path)), ("", ""), START)
     line = {"owner": "hep", "source": "anl-premium", "protocol": "udp", "service": "ip-premium", "rate": "8 kbit/s"}
     many = [
         line | {"name": f"n{port}", "destination": f"lbnl-premium:{port}", "start": iso(START), "duration": "1 h"}
@@ -395,7 +399,7 @@ def test_a_plan_asks_the_platforms_of_boundaries_that_it_does_not_show(
     now, later = START - 30 * MINUTE, START + timedelta(hours=2)
     source = source_of_body({"version": 1, "reservations": many}, now, "many", WINDOWS)
     with pytest.raises(CannotExpress):
-        world.broker.plan(source, OPERATOR, now, show_from=later)
+        ReservationFiles(world.desk).plan(source, OPERATOR, now, show_from=later)
     fewer = replace(source, reservations=source.reservations[:FLOWS_OF_A_7500])
-    plan = world.broker.plan(fewer, OPERATOR, now, show_from=later)
-    assert world.broker.apply(as_read(plan), OPERATOR, now).created == FLOWS_OF_A_7500
+    plan = ReservationFiles(world.desk).plan(fewer, OPERATOR, now, show_from=later)
+    assert ReservationFiles(world.desk).apply(as_read(plan), OPERATOR, now).created == FLOWS_OF_A_7500

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from slotcar.base.problems import SlotcarError
-from slotcar.broker.nsi import NsiParts
+from slotcar.desk.nsi import NsiParts
 from slotcar.domains.nsi import soap
 from slotcar.domains.nsi.documents import NsiIdentity
 from slotcar.domains.nsi.messages import (

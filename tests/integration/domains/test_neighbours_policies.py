@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 from joserfc.jwk import OKPKey
 
-from slotcar.broker import Broker
-from slotcar.broker.past_policies import PastPolicies
+from slotcar.desk.desk import Desk
+from slotcar.desk.past_policies import PastPolicies
 from slotcar.domains.errors import ConnectionRefused
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
@@ -110,9 +110,9 @@ def test_a_neighbour_has_no_more_rights_than_its_agreement_and_its_total_is_exac
     assert {one.reservation.labels[ASKED_BY] for one in ledger.list(EntryFilter())} == {"esnet"}
     (refused,) = ledger.events_of(EventFilter(("policy.refused",)))
     assert refused.details["totals"]["domain"] == {**refused.details["totals"]["domain"], "reservations": 2}
-    broker = Broker(ledger, lab_of("lbnl"), world.domains["lbnl"].segments.broker.settings)  # type: ignore[attr-defined]
+    desk = Desk(ledger, lab_of("lbnl"), world.domains["lbnl"].segments.desk.settings)  # type: ignore[attr-defined]
     use(world, "lbnl", WITHIN, file="within.cedar")
-    why = PastPolicies(broker).why(refused.handle or "", Caller("ops", Role.OPERATOR), world.now)
+    why = PastPolicies(desk).why(refused.handle or "", Caller("ops", Role.OPERATOR), world.now)
     assert (why.then.permitted, why.then.totals["domain"].peak_bps) == (False, 20 * MBPS)
 
 

@@ -321,9 +321,9 @@ def test_a_neighbour_that_asks_by_nsi_is_that_neighbour_to_policies(requester: R
     policy = ledger.terms.policy
     reserving = replace(policy.reserving, agreements={"esnet": {"at_most_bps": 5_000_000}})
     ledger.set_terms(replace(ledger.terms, policy=replace(policy, reserving=reserving)))
-    broker = world.domains["anl"].segments.broker  # type: ignore[attr-defined]
+    desk = world.domains["anl"].segments.desk  # type: ignore[attr-defined]
     nsi = SimpleNamespace(domain="anl")
-    context = SimpleNamespace(nsi=nsi, broker=SimpleNamespace(network=network, settings=broker.settings))
+    context = SimpleNamespace(nsi=nsi, desk=SimpleNamespace(network=network, settings=desk.settings))
     token = Caller("esnet-nsi", Role.REQUESTER, "esnet", proof="token esnet-nsi")
     caller = nsi_caller(token, context)  # type: ignore[arg-type]
     assert (caller.owner, caller.asker.name) == ("esnet", "domain esnet")
@@ -422,7 +422,7 @@ def test_what_a_neighbour_by_nsi_refuses_is_refused_by_all_in_its_words(world: W
     lbnl = world.domains["lbnl"]
     taken = replace_sls(lbnl.network, 5_000_000)
     lbnl.network = taken
-    world.domains["lbnl"].segments.broker.ledger.set_terms(  # type: ignore[attr-defined]
+    world.domains["lbnl"].segments.desk.ledger.set_terms(  # type: ignore[attr-defined]
         replace(world.ledgers["lbnl"].terms, sls=taken.sls, capacities=_capacities(taken))
     )
     connection = world.domains["anl"].reserve(premium(10_000_000), "hep").id

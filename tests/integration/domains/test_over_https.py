@@ -23,9 +23,9 @@ from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
 from slotcar.book.rules.roles import Role
-from slotcar.broker import Broker
-from slotcar.broker.agreeing import agreement_for
 from slotcar.desk import connections
+from slotcar.desk.agreeing import agreement_for
+from slotcar.desk.desk import Desk
 from slotcar.domains import carrying
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.carrying import HttpsCarrier, NotReached
@@ -77,13 +77,13 @@ def running(world: World) -> Iterator[Controllers]:
                                 domain_key_file=folder / "key.pem",
                                 domain_certificate_file=folder / "certificate.pem")  # fmt: skip
             ledger = stack.enter_context(open_ledger(world.databases[name], folder))
-            broker = Broker(ledger, with_controllers(lab_of(name), ports), settings)
-            context = Context(broker, TokenStore(settings.tokens_path), agreement=agreement_for(broker))
-            assert context.agreement is not None
+            desk = Desk(ledger, with_controllers(lab_of(name), ports), settings)
+            context = Context(replace(desk, agreement=agreement_for(desk)), TokenStore(settings.tokens_path))
+            assert context.desk.agreement is not None
             sockets = stack.enter_context(bound("127.0.0.1", ports[name]))
             listen(sockets, 16)
             stack.enter_context(listening_to_neighbours(context, sockets))
-            started.agreements[name] = context.agreement
+            started.agreements[name] = context.desk.agreement
             started.ledgers[name] = ledger
             started.clients[name] = stack.enter_context(serving(create_app(context)))
         yield started

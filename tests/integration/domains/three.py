@@ -13,8 +13,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM, Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.book.model import State
-from slotcar.broker import Broker
-from slotcar.broker.segments import LedgerSegments
+from slotcar.desk.desk import Desk
+from slotcar.desk.segments import LedgerSegments
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.keys import load_certificate, load_key, make_key
 from slotcar.domains.model import ConnectionPhase
@@ -55,14 +55,14 @@ class World:
         network = lab_of(name)
         ledger = self.ledgers[name] = open_ledger(self.databases[name], self.folder / name)
         clocks = replace(SYSTEM, now=lambda: self.now_at(name))
-        broker = Broker(ledger, network, Settings(state_dir=self.folder / name), clocks)
+        desk = Desk(ledger, network, Settings(state_dir=self.folder / name), clocks)
         keys = {each: self.folder / each / "certificate.pem" for each in NAMES}
         neighbours = {
             each: Neighbour(each, f"https://{each}", load_certificate(each, keys[each]))
             for each in neighbours_of(network, name)
         }
         self.domains[name] = Agreement(
-            name, network, ledger.connections, LedgerSegments(broker, name),
+            name, network, ledger.connections, LedgerSegments(desk, name),
             load_key(name, self.folder / name / "key.pem", keys[name]), neighbours, _Wire(self),
             lambda: self.now_at(name), lambda work: self.work.append((name, work)),
         )  # fmt: skip

@@ -9,7 +9,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.files import ReservationFiles
+from slotcar.desk.logs import Logs
+from slotcar.desk.requests import Requests
 from slotcar.planning.source import source_of_body
 from slotcar.reservation import load_text
 from slotcar.store import Ledger
@@ -69,9 +73,9 @@ def rates(ledger: Ledger, handle: str) -> list[tuple[datetime, datetime, int]]:
 @pytest.mark.slow
 def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, failures):
-        broker = Broker(ledger, world.network, world.settings)  # sets the terms of the ledger
+        desk = Desk(ledger, world.network, world.settings)  # sets the terms of the ledger
         (bulk,) = load_text(BASE, "bulk.yml", datetime.now(UTC))
-        background = broker.create(bulk, OPERATOR, datetime.now(UTC))
+        background = Requests(desk).create(bulk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: len(policed_bps(world)) == 1, "the background's policer")
         (alone_bps,) = policed_bps(world)
         ((_, since, announced_bps),) = rates(ledger, background.handle)
@@ -80,7 +84,7 @@ def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world
 
         now = datetime.now(UTC)
         (talk,) = load_text(FOREGROUND, "talk.yml", now)
-        foreground = broker.create(talk, OPERATOR, now)
+        foreground = Requests(desk).create(talk, OPERATOR, now)
         wait_for(lambda: len(policed_bps(world)) == 2, "both policers")
         announced_at, from_then, lower_bps = rates(ledger, background.handle)[-1]
         assert lower_bps < announced_bps
@@ -90,24 +94,24 @@ def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world
         assert min(policed_bps(world)) < alone_bps
 
         query = TimelineQuery(now - timedelta(minutes=1), now + timedelta(hours=3))
-        starts = {item.at: item for item in broker.timeline(query, OPERATOR, datetime.now(UTC))}
+        starts = {item.at: item for item in Logs(desk).timeline(query, OPERATOR, datetime.now(UTC))}
         assert starts[from_then].starting == ("bio/talk",)
         assert starts[from_then].changing == ("hep/bulk",)
 
-        broker.cancel(foreground.handle, OPERATOR, datetime.now(UTC))
+        StateChanges(desk).cancel(foreground.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [alone_bps], "the background to have all again")
         assert rates(ledger, background.handle)[-1][2] == announced_bps
-        broker.cancel(background.handle, OPERATOR, datetime.now(UTC))
+        StateChanges(desk).cancel(background.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [], "the routers to be as they were")
         wait_for(settled(loop), "the loop to rest")
     assert failures == []
 
 
 def test_a_plan_shows_what_a_foreground_takes_from_the_background(world: CiscoWorld, ledger: Ledger) -> None:
-    broker = Broker(ledger, world.network, world.settings)
+    desk = Desk(ledger, world.network, world.settings)
     now = datetime.now(UTC)
     (bulk,) = load_text(BASE, "bulk.yml", now)
-    broker.create(bulk, OPERATOR, now)
+    Requests(desk).create(bulk, OPERATOR, now)
     body = {
         "version": 1,
         "reservations": [
@@ -118,7 +122,7 @@ def test_a_plan_shows_what_a_foreground_takes_from_the_background(world: CiscoWo
             }
         ],
     }  # fmt: skip
-    plan = broker.plan(source_of_body(body, now, "talks", 100), OPERATOR, now)
+    plan = ReservationFiles(desk).plan(source_of_body(body, now, "talks", 100), OPERATOR, now)
     lines = [line for boundary in plan.boundaries for one in boundary.devices for line in one.diff]
     assert len(plan.boundaries) == 2
     assert any(line.startswith("-") and "rate-limit" in line for line in lines)

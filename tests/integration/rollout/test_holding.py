@@ -12,8 +12,9 @@ import pytest
 from slotcar.base.problems import InvalidInput
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
 from slotcar.desk.overview import Overview
+from slotcar.desk.requests import Requests
 from slotcar.planning.errors import NotPossible
 from slotcar.recovery import held_routers
 from slotcar.recovery.rollback import BASELINE
@@ -55,7 +56,7 @@ def document(port: int) -> dict[str, str]:
 
 def reserve(view: Overview, port: int) -> None:
     now = datetime.now(UTC)
-    view.broker.create(from_mapping(document(port), now), OPERATOR, now)
+    Requests(view.desk).create(from_mapping(document(port), now), OPERATOR, now)
 
 
 def looked_at(ledger: Ledger) -> str:
@@ -74,8 +75,8 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with leading(world, ledger) as (loop, failures):
-        view = Overview(Broker(ledger, world.network, world.settings))  # sets the terms of the ledger
-        holder = view.broker.held_routers
+        view = Overview(Desk(ledger, world.network, world.settings))  # sets the terms of the ledger
+        holder = view.desk.held_routers
         wait_for(settled(loop), "the routers to have what is wanted")
         unreserved = running(world)
         reserve(view, 5001)
@@ -129,8 +130,8 @@ def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     world.push()
-    view = Overview(Broker(ledger, world.network, world.settings))
-    holder = view.broker.held_routers
+    view = Overview(Desk(ledger, world.network, world.settings))
+    holder = view.desk.held_routers
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
     assert holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
@@ -157,7 +158,7 @@ def test_a_rollback_tells_what_a_router_lacks_also_where_the_emergency_playbook_
     world.push()
     world.push((one,))
     emergency(world, "before")
-    holder = Broker(ledger, world.network, world.settings).held_routers
+    holder = Desk(ledger, world.network, world.settings).held_routers
     assert holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == ""
     assert holds_of(ledger, datetime.now(UTC))[ONE].removed == (one.handle,)
 
@@ -169,8 +170,8 @@ def test_where_whoever_leads_does_not_answer_nothing_is_done(
     world.push()
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
     before = world.running()
-    view = Overview(Broker(ledger, world.network, world.settings))
-    holder = view.broker.held_routers
+    view = Overview(Desk(ledger, world.network, world.settings))
+    holder = view.desk.held_routers
     monkeypatch.setattr(held_routers, "PATIENCE_S", 0.2)
     lease = ledger.try_lead()
     assert lease is not None
@@ -235,7 +236,7 @@ def test_a_hold_that_another_operator_made_meanwhile_is_not_released_with_the_on
     world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime.now(UTC)
-    holder = Broker(ledger, world.network, world.settings).held_routers
+    holder = Desk(ledger, world.network, world.settings).held_routers
     holder.hold(ONE, OPERATOR, now, None, "a fan")
 
     def and_then_it_is_held_anew(*arguments: Any) -> dict[str, Hold]:
@@ -271,8 +272,8 @@ def test_holds_of_which_more_were_recorded_than_are_read_at_once_are_all_known(
 @pytest.mark.slow
 def test_whoever_leads_takes_a_router_back_into_care_when_its_hold_ends(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, failures):
-        view = Overview(Broker(ledger, world.network, world.settings))
-        holder = view.broker.held_routers
+        view = Overview(Desk(ledger, world.network, world.settings))
+        holder = view.desk.held_routers
         wait_for(settled(loop), "the routers to have what is wanted")
         now = datetime.now(UTC)
         with pytest.raises(InvalidInput, match="is past"):

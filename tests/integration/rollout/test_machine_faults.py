@@ -22,7 +22,9 @@ from slotcar.base.timebase import Clocks
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Terms
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line
@@ -304,8 +306,8 @@ def test_a_clock_that_is_set_ahead_during_a_reading_ends_no_slot(
         return readings
 
     with leading(world, ledger, clocks=Clocks(now=lambda: datetime.now(UTC) + off[0])) as (loop, failures):
-        broker, now = Broker(ledger, world.network, world.settings), datetime.now(UTC)
-        entry = broker.create(from_mapping(SLOT | {"start": now.isoformat()}, now), OPERATOR, now)
+        desk, now = Desk(ledger, world.network, world.settings), datetime.now(UTC)
+        entry = Requests(desk).create(from_mapping(SLOT | {"start": now.isoformat()}, now), OPERATOR, now)
         wait_for(lambda: "eq 5001" in world.routers[EDGE].running_text() and loop.status.settled, "the slot")
         monkeypatch.setattr(Pusher, "read", read_and_set_clock)
         ask_check(ledger, [EDGE], "tester", datetime.now(UTC))
@@ -313,7 +315,7 @@ def test_a_clock_that_is_set_ahead_during_a_reading_ends_no_slot(
         assert "eq 5001" in world.routers[EDGE].running_text()
         monkeypatch.undo()
         off[0] = timedelta()
-        broker.cancel(entry.handle, OPERATOR, datetime.now(UTC))
+        StateChanges(desk).cancel(entry.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: "eq 5001" not in world.routers[EDGE].running_text(), "the routers to be as before")
     assert failures == []
 

@@ -10,8 +10,8 @@ import pytest
 
 from slotcar.base.settings import Settings
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
 from slotcar.cli.rolling_back import RollbackDesk
+from slotcar.desk.desk import Desk
 from slotcar.network import load_network
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.archive import Archive
@@ -106,7 +106,7 @@ def test_two_events_of_one_device_at_one_instant_are_both_kept(ledger: Ledger, t
 
 
 def test_rollbacks_after_each_other_add_up_by_router_until_it_is_pushed_to(ledger: Ledger, tmp_path: Path) -> None:
-    holder = Broker(ledger, load_network(LAB), Settings(state_dir=tmp_path)).held_routers
+    holder = Desk(ledger, load_network(LAB), Settings(state_dir=tmp_path)).held_routers
 
     def take(*handles: str, leave: tuple[str, ...] = ()) -> None:
         done = {EDGE: Removal(handles, leave)}

@@ -16,9 +16,11 @@ from slotcar.base.located_yaml import load
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.book.errors import DelegationRefused, UnknownHandle
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.broker import Broker
-from slotcar.broker.delegations import Delegations
-from slotcar.broker.past_policies import PastPolicies
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.delegating import Delegations
+from slotcar.desk.desk import Desk
+from slotcar.desk.past_policies import PastPolicies
+from slotcar.desk.requests import Requests
 from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.cases import cases_of, outcome_of
@@ -31,7 +33,7 @@ from tests.integration.store.test_policies import (
     MBPS,
     NIGHT,
     ask,
-    broker,
+    desk,
     inventory,
     key,
     network,
@@ -39,7 +41,7 @@ from tests.integration.store.test_policies import (
     site,
 )
 
-__all__ = ["broker", "inventory", "key", "network", "sign", "site"]
+__all__ = ["desk", "inventory", "key", "network", "sign", "site"]
 MINUTE = timedelta(minutes=1)
 ROUNDS = 10
 
@@ -55,8 +57,8 @@ def agent(site: Site) -> Caller:
 
 
 @pytest.fixture
-def handle(broker: Broker, cms: Caller, sign: Callable[..., Any]) -> str:
-    return ask(broker, cms, "run-1", 10, NIGHT + HOUR, NIGHT, labels=sign("cms", "run-1")).handle
+def handle(desk: Desk, cms: Caller, sign: Callable[..., Any]) -> str:
+    return ask(desk, cms, "run-1", 10, NIGHT + HOUR, NIGHT, labels=sign("cms", "run-1")).handle
 
 
 def rate(mbps: int) -> Modification:
@@ -74,35 +76,33 @@ def test_the_examples_cases_are_as_the_policies_say(inventory: Path, site: Site)
         )
 
 
-def test_an_agent_changes_the_rate_for_the_application(
-    broker: Broker, cms: Caller, agent: Caller, handle: str
-) -> None:
-    which = Delegations(broker)
+def test_an_agent_changes_the_rate_for_the_application(desk: Desk, cms: Caller, agent: Caller, handle: str) -> None:
+    which = Delegations(desk)
     with pytest.raises(UnknownHandle):
-        broker.modify(handle, rate(5), agent, NIGHT)
+        Requests(desk).modify(handle, rate(5), agent, NIGHT)
     which.give(handle, "rate-agent", ["modify", "cancel"], NIGHT + HOUR, cms, NIGHT)
-    assert broker.modify(handle, rate(5), agent, NIGHT).reservation.peak_rate_bps == 5 * MBPS
+    assert Requests(desk).modify(handle, rate(5), agent, NIGHT).reservation.peak_rate_bps == 5 * MBPS
     with pytest.raises(NotPermitted, match="cms-transfer may not reserve cms/run-1"):  # as much as its owner may have
-        broker.modify(handle, rate(30), agent, NIGHT)
+        Requests(desk).modify(handle, rate(30), agent, NIGHT)
     with pytest.raises(NotAllowed, match=r"rate-agent was handed modify, cancel of .*, and not bind: ask cms"):
-        broker.bind(handle, agent, NIGHT, source_port=7)
+        Requests(desk).bind(handle, agent, NIGHT, source_port=7)
     with pytest.raises(NotAllowed, match="let a person of cms cancel it"):
-        broker.cancel(handle, agent, NIGHT)
+        StateChanges(desk).cancel(handle, agent, NIGHT)
     with pytest.raises(UnknownHandle):
-        broker.modify(handle, rate(6), agent, NIGHT + HOUR)  # half-open
-    assert broker.ledger.usage("cms", NIGHT).reservations == 1
-    assert broker.ledger.usage("rate-agent", NIGHT).reservations == 0
-    (changed,) = broker.ledger.events_of(EventFilter(("reservation.modified",), handle=handle))
+        Requests(desk).modify(handle, rate(6), agent, NIGHT + HOUR)  # half-open
+    assert desk.ledger.usage("cms", NIGHT).reservations == 1
+    assert desk.ledger.usage("rate-agent", NIGHT).reservations == 0
+    (changed,) = desk.ledger.events_of(EventFilter(("reservation.modified",), handle=handle))
     assert (changed.details["actor"], changed.details["delegated_by"]) == ("rate-agent", "cms-transfer")
-    why = PastPolicies(broker).why(handle, cms, NIGHT)
+    why = PastPolicies(desk).why(handle, cms, NIGHT)
     assert (why.request.actor, (why.request.kept or {})["as"]) == ("rate-agent", "cms-transfer")
     assert not why.request.permitted, "the last was for 30 Mbit/s"
     with pytest.raises(UnknownHandle):
-        PastPolicies(broker).why(handle, agent, NIGHT)
+        PastPolicies(desk).why(handle, agent, NIGHT)
 
 
-def test_what_is_wrong_is_refused_in_words(broker: Broker, cms: Caller, agent: Caller, handle: str) -> None:
-    which = Delegations(broker)
+def test_what_is_wrong_is_refused_in_words(desk: Desk, cms: Caller, agent: Caller, handle: str) -> None:
+    which = Delegations(desk)
     with pytest.raises(InvalidInput) as wrong:
         which.give(handle, "a b", ["modify", "approve"], NIGHT, cms, NIGHT)
     assert {(one.key, one.message) for one in wrong.value.problems} == {
@@ -125,15 +125,13 @@ def test_what_is_wrong_is_refused_in_words(broker: Broker, cms: Caller, agent: C
         which.withdraw(handle, "rate-agent", cms, NIGHT)
 
 
-def test_no_use_comes_after_a_withdrawal_at_the_same_time(
-    broker: Broker, cms: Caller, agent: Caller, handle: str
-) -> None:
-    which, barrier = Delegations(broker), Barrier(3)
+def test_no_use_comes_after_a_withdrawal_at_the_same_time(desk: Desk, cms: Caller, agent: Caller, handle: str) -> None:
+    which, barrier = Delegations(desk), Barrier(3)
 
     def use(port: int) -> bool:
         barrier.wait()
         try:
-            broker.bind(handle, agent, NIGHT, source_port=port)
+            Requests(desk).bind(handle, agent, NIGHT, source_port=port)
         except SlotcarError:
             return False
         return True
@@ -150,7 +148,7 @@ def test_no_use_comes_after_a_withdrawal_at_the_same_time(
             for one in both:
                 one.result()
     in_hand = False
-    for event in broker.ledger.events(limit=1000, handle=handle):
+    for event in desk.ledger.events(limit=1000, handle=handle):
         if event.kind.startswith("delegation."):
             in_hand = event.kind == "delegation.given"
         elif event.kind == "reservation.bound":

@@ -13,8 +13,8 @@ from slotcar.base.timebase import UTC, Window
 from slotcar.base.vocabulary import Protocol, Service
 from slotcar.book.applying import ApplyPlan
 from slotcar.book.errors import ForbiddenTransition, PlanNotAdmitted, StaleVersion, UnknownHandle
-from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, state_of, version_of
-from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
+from slotcar.book.model import AdmissionRequest, Entry, State, Terms, state_of, version_of
 from slotcar.book.operation import Move
 from slotcar.book.rules.endpoints import endpoint_owners
 from slotcar.book.rules.errors import EndpointNotAllowed

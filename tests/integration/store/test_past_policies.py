@@ -14,9 +14,10 @@ from slotcar.base.settings import Settings
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import Entry
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.broker import Broker
-from slotcar.broker.past_policies import PastPolicies
-from slotcar.broker.requests import Options
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.past_policies import PastPolicies
+from slotcar.desk.requests import Options, Requests
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.modification import Modification
@@ -60,8 +61,8 @@ def inventory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def broker(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Broker:
-    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
+def desk(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Desk:
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
 
 
 @pytest.fixture
@@ -70,38 +71,38 @@ def site(inventory: Path) -> Site:
 
 
 def ask(
-    broker: Broker, who: Caller, name: str, rate_mbps: int, now: datetime = T0, hold: timedelta | None = None
+    desk: Desk, who: Caller, name: str, rate_mbps: int, now: datetime = T0, hold: timedelta | None = None
 ) -> Entry:
     document = {
         "name": name, "owner": who.owner, "source": "anl-premium", "destination": f"lbnl-premium:{6000 + len(name)}",
         "rate": f"{rate_mbps} Mbit/s", "service": "ip-premium", "protocol": "udp",
         "start": (T0 + timedelta(days=1)).isoformat(), "duration": "1 h",
     }  # fmt: skip
-    return broker.create(from_mapping(document, now), who, now, Options(hold))
+    return Requests(desk).create(from_mapping(document, now), who, now, Options(hold))
 
 
 def member(site: Site, owner: str) -> Caller:
     return site.caller(f"{owner}-transfer", Role.REQUESTER, owner)
 
 
-def handles_refused(broker: Broker) -> list[str]:
-    return [one.handle or "" for one in broker.ledger.events_of(EventFilter(("policy.refused",)))]
+def handles_refused(desk: Desk) -> list[str]:
+    return [one.handle or "" for one in desk.ledger.events_of(EventFilter(("policy.refused",)))]
 
 
-def test_why_names_the_policy_with_the_totals_of_then_and_of_now(broker: Broker, site: Site) -> None:
+def test_why_names_the_policy_with_the_totals_of_then_and_of_now(desk: Desk, site: Site) -> None:
     cms, ops = member(site, "cms"), site.caller("ops", Role.OPERATOR)
-    first = ask(broker, member(site, "atlas"), "a", 8)
-    entry = ask(broker, cms, "bb", 10)
+    first = ask(desk, member(site, "atlas"), "a", 8)
+    entry = ask(desk, cms, "bb", 10)
     with pytest.raises(NotPermitted):
-        ask(broker, cms, "ccc", 5)
-    broker.cancel(first.handle, member(site, "atlas"), T0)
-    past = PastPolicies(broker)
+        ask(desk, cms, "ccc", 5)
+    StateChanges(desk).cancel(first.handle, member(site, "atlas"), T0)
+    past = PastPolicies(desk)
     why = past.why(entry.handle, ops, T0)
     assert why.request.policy_event is not None
     assert why.request.policy_event.policies == ("hep-together",)
     assert {"requesters-reserve-for-themselves", "hep-together"} <= set(why.then.policies)
     assert (why.then.totals["community"].peak_bps, why.now.totals["community"].peak_bps) == (18 * MBPS, 10 * MBPS)
-    (refused,) = handles_refused(broker)
+    (refused,) = handles_refused(desk)
     why = past.why(refused, ops, T0)
     assert (why.request.permitted, why.then.permitted, why.now.permitted) == (False, False, True)
     assert why.then.totals["community"].peak_bps == 23 * MBPS
@@ -117,56 +118,56 @@ def test_a_change_above_the_gate_is_asked_about_once(
     ledger: Ledger, network: Network, inventory: Path, site: Site, tmp_path: Path
 ) -> None:
     settings = Settings(state_dir=tmp_path, inventory=inventory, approval_rate_bps="12 Mbit/s")
-    broker, cms, ops = Broker(ledger, network, settings), member(site, "cms"), site.caller("ops", Role.OPERATOR)
-    entry = ask(broker, cms, "run", 10)
-    changed = broker.modify(entry.handle, Modification(rate_bps=15 * MBPS), cms, T0)
+    desk, cms, ops = Desk(ledger, network, settings), member(site, "cms"), site.caller("ops", Role.OPERATOR)
+    entry = ask(desk, cms, "run", 10)
+    changed = Requests(desk).modify(entry.handle, Modification(rate_bps=15 * MBPS), cms, T0)
     assert changed.proposed is not None
-    broker.approve(entry.handle, changed.version, ops, T0)
-    requests = [one for one, _ in PastPolicies(broker).differences(site, T0, ops)]
+    StateChanges(desk).approve(entry.handle, changed.version, ops, T0)
+    requests = [one for one, _ in PastPolicies(desk).differences(site, T0, ops)]
     assert [(one.is_change, one.entry.amount.rate_bps) for one in requests] == [(False, 10 * MBPS), (True, 15 * MBPS)]
-    assert PastPolicies(broker).why(entry.handle, ops, T0).then.totals["owner"].peak_bps == 15 * MBPS
+    assert PastPolicies(desk).why(entry.handle, ops, T0).then.totals["owner"].peak_bps == 15 * MBPS
 
 
-def test_a_replay_has_the_totals_of_the_ledger_exactly(broker: Broker, site: Site) -> None:
+def test_a_replay_has_the_totals_of_the_ledger_exactly(desk: Desk, site: Site) -> None:
     """Whatever was done, by many at once: what each request's policies saw under the lock is what the replay gives."""
 
     def work(number: int) -> None:
         who, name = member(site, ("atlas", "cms")[number % 2]), "n" * (number + 1)
         try:
-            entry = ask(broker, who, name, 2 + number % 4, T0, timedelta(minutes=5) if number % 3 == 0 else None)
+            entry = ask(desk, who, name, 2 + number % 4, T0, timedelta(minutes=5) if number % 3 == 0 else None)
             if number % 5 == 0:
-                broker.cancel(entry.handle, who, T0)
+                StateChanges(desk).cancel(entry.handle, who, T0)
             elif number % 4 == 1:
-                broker.modify(entry.handle, Modification(rate_bps=MBPS * (1 + number % 7)), who, T0)
+                Requests(desk).modify(entry.handle, Modification(rate_bps=MBPS * (1 + number % 7)), who, T0)
         except NotPermitted:
             return
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(24)))
     later = T0 + timedelta(minutes=10)
-    broker.ledger.expire(later)
-    work_later = [ask(broker, member(site, "cms"), "m" * (30 + number), 1, later) for number in range(2)]
+    desk.ledger.expire(later)
+    work_later = [ask(desk, member(site, "cms"), "m" * (30 + number), 1, later) for number in range(2)]
     assert work_later
-    past = PastPolicies(broker)
-    history = broker.ledger.policy_history(T0)
+    past = PastPolicies(desk)
+    history = desk.ledger.policy_history(T0)
     replay = PolicyReplay(history.entries, past.routed)
     answers = []
     for request in replay.run(history.events):
-        decision = decision_then(broker.ledger.terms, request, replay.live)
+        decision = decision_then(desk.ledger.terms, request, replay.live)
         assert request.policy_event is not None
         assert {of: asdict(one) for of, one in decision.totals.items()} == dict(request.policy_event.totals)
         answers.append(decision.permitted == request.permitted)
     assert all(answers)
-    assert len(answers) == len(broker.ledger.events_of(EventFilter(("policy.",)), limit=1000)) > 24
+    assert len(answers) == len(desk.ledger.events_of(EventFilter(("policy.",)), limit=1000)) > 24
 
 
-def test_a_diff_says_what_another_folder_would_have_decided(broker: Broker, site: Site, tmp_path: Path) -> None:
+def test_a_diff_says_what_another_folder_would_have_decided(desk: Desk, site: Site, tmp_path: Path) -> None:
     ops = site.caller("ops", Role.OPERATOR)
-    ask(broker, member(site, "atlas"), "a", 8)
-    ask(broker, member(site, "cms"), "bb", 10)
+    ask(desk, member(site, "atlas"), "a", 8)
+    ask(desk, member(site, "cms"), "bb", 10)
     with pytest.raises(NotPermitted):
-        ask(broker, member(site, "cms"), "ccc", 5)
-    past = PastPolicies(broker)
+        ask(desk, member(site, "cms"), "ccc", 5)
+    past = PastPolicies(desk)
     tighter, wider = site_in(policies(tmp_path / "tight", 10)), site_in(policies(tmp_path / "wide", 30))
     differing = [one for _, one in past.differences(tighter, T0, ops) if one]
     assert [(one.request.entry.reservation.name, one.would_be.permitted) for one in differing] == [("bb", False)]

@@ -21,9 +21,10 @@ from slotcar.book import operations
 from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.permitting import DecidedAhead, decide_ahead
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.broker import Broker
-from slotcar.broker.past_policies import PastPolicies
-from slotcar.broker.requests import Options
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
+from slotcar.desk.past_policies import PastPolicies
+from slotcar.desk.requests import Options, Requests
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.errors import RefusedByAdmission
@@ -68,8 +69,8 @@ def inventory(tmp_path: Path, key: OKPKey) -> Path:
 
 
 @pytest.fixture
-def broker(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Broker:
-    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
+def desk(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Desk:
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def sign(key: OKPKey) -> Callable[..., dict[str, str]]:
 
 
 def ask(
-    broker: Broker, caller: Caller, name: str, rate_mbps: int, start: datetime, now: datetime, port: int = 5001,
+    desk: Desk, caller: Caller, name: str, rate_mbps: int, start: datetime, now: datetime, port: int = 5001,
     **more: Any,
 ) -> Entry:  # fmt: skip
     document = {
@@ -95,35 +96,33 @@ def ask(
         "rate": f"{rate_mbps} Mbit/s", "service": "ip-premium", "protocol": "udp",
         "start": start.isoformat(), "duration": "1 h", **more,
     }  # fmt: skip
-    return broker.create(from_mapping(document, now), caller, now, Options())
+    return Requests(desk).create(from_mapping(document, now), caller, now, Options())
 
 
-def test_a_unique_resource_is_for_people_by_name(broker: Broker, site: Site) -> None:
+def test_a_unique_resource_is_for_people_by_name(desk: Desk, site: Site) -> None:
     alice, bob = site.caller("alice", Role.REQUESTER, "vis"), site.caller("bob", Role.REQUESTER, "vis")
-    assert ask(broker, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+    assert ask(desk, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
     with pytest.raises(NotPermitted, match=r'no policy permits it; the nearest is .*Group::"visualization"'):
-        ask(broker, bob, "more", 10, NOON + HOUR, NOON, destination="lbnl-competing", port=7)
+        ask(desk, bob, "more", 10, NOON + HOUR, NOON, destination="lbnl-competing", port=7)
     with pytest.raises(NotPermitted, match="rate_bps <= 10000000; they allow up to 10 Mbit/s in its place"):
-        ask(broker, alice, "many", 12, NOON + HOUR, NOON, destination="lbnl-competing:9")
+        ask(desk, alice, "many", 12, NOON + HOUR, NOON, destination="lbnl-competing:9")
 
 
-def test_a_neighbour_gets_immediate_transit_and_none_in_advance(broker: Broker, site: Site) -> None:
+def test_a_neighbour_gets_immediate_transit_and_none_in_advance(desk: Desk, site: Site) -> None:
     anl, nobody = site.caller("anl-broker", Role.REQUESTER, "anl"), site.caller("stranger", Role.REQUESTER, "x")
-    assert ask(broker, anl, "now", 10, NOON, NOON)
+    assert ask(desk, anl, "now", 10, NOON, NOON)
     with pytest.raises(NotPermitted, match=r"immediate-transit-of-neighbours .*but not: !\(?context.in_advance"):
-        ask(broker, anl, "later", 10, NOON + HOUR, NOON, port=5002)
+        ask(desk, anl, "later", 10, NOON + HOUR, NOON, port=5002)
     with pytest.raises(NotPermitted):
-        ask(broker, anl, "labelled", 10, NIGHT + HOUR, NIGHT, port=5003, labels={"community": "hep"})
+        ask(desk, anl, "labelled", 10, NIGHT + HOUR, NIGHT, port=5003, labels={"community": "hep"})
     with pytest.raises(NotPermitted):
-        ask(broker, nobody, "now", 10, NOON, NOON, port=5004)
+        ask(desk, nobody, "now", 10, NOON, NOON, port=5004)
 
 
-def test_what_a_community_approved_is_admitted_at_its_hours(
-    broker: Broker, site: Site, sign: Callable[..., Any]
-) -> None:
+def test_what_a_community_approved_is_admitted_at_its_hours(desk: Desk, site: Site, sign: Callable[..., Any]) -> None:
     cms = site.caller("cms-transfer", Role.REQUESTER, "cms")
-    assert ask(broker, cms, "run-1", 10, NIGHT + HOUR, NIGHT, labels=sign("cms", "run-1"))
-    assert ask(broker, cms, "run-2", 5, NIGHT, NIGHT, port=5002, labels=sign("cms", "run-2"))
+    assert ask(desk, cms, "run-1", 10, NIGHT + HOUR, NIGHT, labels=sign("cms", "run-1"))
+    assert ask(desk, cms, "run-2", 5, NIGHT, NIGHT, port=5002, labels=sign("cms", "run-2"))
     cases: list[tuple[str, datetime, dict[str, str], str]] = [
         ("noon", NOON + HOUR, sign("cms", "noon", until=NOON + HOUR), "containsAll"),
         ("bare", NIGHT + HOUR, {"community": "hep"}, "has attested"),
@@ -136,18 +135,18 @@ def test_what_a_community_approved_is_admitted_at_its_hours(
     ]
     for port, (name, start, labels, words) in enumerate(cases, 6000):
         with pytest.raises(NotPermitted, match=words):
-            ask(broker, cms, name, 5, start, start - HOUR, port=port, labels=labels)
+            ask(desk, cms, name, 5, start, start - HOUR, port=port, labels=labels)
 
 
 def test_what_a_community_has_together_is_exact_when_many_ask_at_once(
-    broker: Broker, site: Site, sign: Callable[..., Any]
+    desk: Desk, site: Site, sign: Callable[..., Any]
 ) -> None:
     def answer(number: int) -> str:
         owner = ("atlas", "cms")[number % 2]
         who = site.caller(f"{owner}-transfer", Role.REQUESTER, owner)
         name = f"run-{number}"
         try:
-            ask(broker, who, name, 5, NIGHT + HOUR, NIGHT, port=6000 + number, labels=sign(owner, name))
+            ask(desk, who, name, 5, NIGHT + HOUR, NIGHT, port=6000 + number, labels=sign(owner, name))
         except NotPermitted as error:
             return str(error)
         return "admitted"
@@ -159,36 +158,36 @@ def test_what_a_community_has_together_is_exact_when_many_ask_at_once(
     assert all("context.totals.community.peak_bps <= 20000000" in one for one in refused), refused
 
 
-def test_a_neighbours_transit_is_within_its_sla_when_many_ask_at_once(broker: Broker, site: Site) -> None:
+def test_a_neighbours_transit_is_within_its_sla_when_many_ask_at_once(desk: Desk, site: Site) -> None:
     anl = site.caller("anl-broker", Role.REQUESTER, "anl")
     sla_bps = min(
         one.rate_bps
-        for one in broker.network.sls.values()
+        for one in desk.network.sls.values()
         if one.upstream == "anl" and one.service.value == "ip-premium"
     )
 
     def answer(number: int) -> str:
         try:
-            ask(broker, anl, f"now-{number}", 4, NOON, NOON, port=6000 + number)
+            ask(desk, anl, f"now-{number}", 4, NOON, NOON, port=6000 + number)
         except (NotPermitted, RefusedByAdmission) as error:
             return type(error).__name__
         return "admitted"
 
     with ThreadPoolExecutor(MANY) as pool:
         answers = list(pool.map(answer, range(MANY)))
-    admitted = broker.list(EntryFilter(owner="anl", limit=100), anl)
+    admitted = Entries(desk).list(EntryFilter(owner="anl", limit=100), anl)
     total_bps = sum(one.reservation.peak_rate_bps for one in admitted)
     assert answers.count("admitted") == len(admitted) > 1
     assert total_bps <= sla_bps
     with pytest.raises((NotPermitted, RefusedByAdmission)):
-        ask(broker, anl, "one-more", 4, NOON, NOON, port=7000)
+        ask(desk, anl, "one-more", 4, NOON, NOON, port=7000)
 
 
-def test_people_at_a_unique_resource_are_told_apart_when_many_ask_at_once(broker: Broker, site: Site) -> None:
+def test_people_at_a_unique_resource_are_told_apart_when_many_ask_at_once(desk: Desk, site: Site) -> None:
     def answer(number: int) -> bool:
         who = site.caller(("alice", "bob")[number % 2], Role.REQUESTER, "vis")
         try:
-            ask(broker, who, f"v-{number}", 1, NOON + HOUR, NOON, destination=f"lbnl-competing:{7000 + number}")
+            ask(desk, who, f"v-{number}", 1, NOON + HOUR, NOON, destination=f"lbnl-competing:{7000 + number}")
         except NotPermitted:
             return False
         return True
@@ -248,88 +247,84 @@ def server(key: OKPKey) -> Iterator[CommunityServer]:
 
 
 @pytest.fixture
-def asking_broker(
-    ledger: Ledger, network: Network, inventory: Path, server: CommunityServer, tmp_path: Path
-) -> Broker:
+def asking_desk(ledger: Ledger, network: Network, inventory: Path, server: CommunityServer, tmp_path: Path) -> Desk:
     """Of a site that asks the community's server at admission."""
     members = inventory / "policies" / "site.yml"
     text = members.read_text().replace("    keys: hep.jwks", f"    server: {server.address}\n    keys: hep.jwks")
     members.write_text(text)
-    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
 
 
-def test_a_communitys_server_is_asked_at_admission(asking_broker: Broker, server: CommunityServer) -> None:
-    site = asking_broker.ledger.terms.policy.reserving.site
+def test_a_communitys_server_is_asked_at_admission(asking_desk: Desk, server: CommunityServer) -> None:
+    site = asking_desk.ledger.terms.policy.reserving.site
     cms = site.caller("cms-transfer", Role.REQUESTER, "cms")
     hep = {"community": "hep"}
-    entry = ask(asking_broker, cms, "run", 5, NIGHT + HOUR, NIGHT, labels=hep)
+    entry = ask(asking_desk, cms, "run", 5, NIGHT + HOUR, NIGHT, labels=hep)
     assert server.questions[0] == {**server.questions[0], "owner": "cms", "name": "run", "rate_bps": 5 * MBPS}
-    changed = asking_broker.modify(entry.handle, Modification(rate_bps=8 * MBPS), cms, NIGHT)
+    changed = Requests(asking_desk).modify(entry.handle, Modification(rate_bps=8 * MBPS), cms, NIGHT)
     assert changed.reservation.peak_rate_bps == server.questions[1]["rate_bps"] == 8 * MBPS
-    why = PastPolicies(asking_broker).why(entry.handle, site.caller("ops", Role.OPERATOR), NIGHT)
+    why = PastPolicies(asking_desk).why(entry.handle, site.caller("ops", Role.OPERATOR), NIGHT)
     assert why.then.permitted, "what the server signed is kept"
     cases = {"refuses": "the server of hep refuses: no beam time", "nonsense": "nothing that it signed"}
     cases["waits"] = "the server of hep did not answer within"
     for port, (name, words) in enumerate(cases.items(), 6000):
         server.answers[name] = name
         with pytest.raises(NotPermitted, match=f"but not: context has attested.*{words}"):
-            ask(asking_broker, cms, name, 5, NIGHT + HOUR, NIGHT, port=port, labels=hep)
+            ask(asking_desk, cms, name, 5, NIGHT + HOUR, NIGHT, port=port, labels=hep)
 
 
-def test_a_communitys_server_that_nobody_reaches_has_not_approved(
-    asking_broker: Broker, server: CommunityServer
-) -> None:
-    site = asking_broker.ledger.terms.policy.reserving.site
+def test_a_communitys_server_that_nobody_reaches_has_not_approved(asking_desk: Desk, server: CommunityServer) -> None:
+    site = asking_desk.ledger.terms.policy.reserving.site
     nowhere = replace(site.communities["hep"], server=f"http://127.0.0.1:{free_port()}/approve")
-    policy = asking_broker.ledger.terms.policy
+    policy = asking_desk.ledger.terms.policy
     elsewhere = replace(site, communities={"hep": nowhere})
     reserving = replace(policy.reserving, site=elsewhere)
-    asking_broker.ledger.set_terms(replace(asking_broker.ledger.terms, policy=replace(policy, reserving=reserving)))
+    asking_desk.ledger.set_terms(replace(asking_desk.ledger.terms, policy=replace(policy, reserving=reserving)))
     cms = elsewhere.caller("cms-transfer", Role.REQUESTER, "cms")
     with pytest.raises(NotPermitted, match="the server of hep was not reached"):
-        ask(asking_broker, cms, "run", 5, NIGHT + HOUR, NIGHT, labels={"community": "hep"})
+        ask(asking_desk, cms, "run", 5, NIGHT + HOUR, NIGHT, labels={"community": "hep"})
     assert not server.questions
 
 
 def test_a_change_is_asked_about_too_and_gives_back_what_it_had(
-    broker: Broker, site: Site, sign: Callable[..., Any]
+    desk: Desk, site: Site, sign: Callable[..., Any]
 ) -> None:
     cms = site.caller("cms-transfer", Role.REQUESTER, "cms")
-    entry = ask(broker, cms, "run", 15, NIGHT + HOUR, NIGHT, labels=sign("cms", "run"))
-    assert broker.modify(entry.handle, Modification(rate_bps=20 * MBPS), cms, NIGHT).reservation.slots
+    entry = ask(desk, cms, "run", 15, NIGHT + HOUR, NIGHT, labels=sign("cms", "run"))
+    assert Requests(desk).modify(entry.handle, Modification(rate_bps=20 * MBPS), cms, NIGHT).reservation.slots
     with pytest.raises(NotPermitted, match="peak_bps"):
-        broker.modify(entry.handle, Modification(rate_bps=21 * MBPS), cms, NIGHT)
+        Requests(desk).modify(entry.handle, Modification(rate_bps=21 * MBPS), cms, NIGHT)
     ops = site.caller("ops", Role.OPERATOR, "noc")
-    assert broker.modify(entry.handle, Modification(rate_bps=21 * MBPS), ops, NIGHT), "an operator may all"
+    assert Requests(desk).modify(entry.handle, Modification(rate_bps=21 * MBPS), ops, NIGHT), "an operator may all"
 
 
 def test_policies_that_are_read_anew_between_the_two_halves_let_nothing_through(
-    broker: Broker, site: Site, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was permitted before the lock is asked again under it, by the policies that are in force there."""
-    policy = broker.ledger.terms.policy
+    policy = desk.ledger.terms.policy
     none = Policies(
         [Source("reserving.cedar", '@id("none") forbid (principal, action == Action::"reserve", resource);')]
     )
     closed = replace(policy.reserving, site=replace(site, policies=none))
-    terms = replace(broker.ledger.terms, policy=replace(policy, reserving=closed))
+    terms = replace(desk.ledger.terms, policy=replace(policy, reserving=closed))
     halves: list[DecidedAhead | None] = []
 
     def then_read_anew(before: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
         halves.append(decide_ahead(before, request, now))
-        broker.ledger.set_terms(terms)
+        desk.ledger.set_terms(terms)
         return halves[-1]
 
     monkeypatch.setattr(operations, "decide_ahead", then_read_anew)
     alice = site.caller("alice", Role.REQUESTER, "vis")
     with pytest.raises(NotPermitted, match="the policy none forbids it"):
-        ask(broker, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+        ask(desk, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
     assert halves[0] is not None
     assert halves[0].half.permitted_by, "it was permitted before the lock"
 
 
 def test_the_half_that_was_decided_before_the_lock_counts_for_what_it_was_decided_of_alone(
-    broker: Broker, site: Site, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request that comes out of admission in another form than it went in is asked about as it came out."""
     alice, bob = site.caller("alice", Role.REQUESTER, "vis"), site.caller("bob", Role.REQUESTER, "vis")
@@ -339,4 +334,4 @@ def test_the_half_that_was_decided_before_the_lock_counts_for_what_it_was_decide
 
     monkeypatch.setattr(operations, "decide_ahead", of_alice)
     with pytest.raises(NotPermitted):
-        ask(broker, bob, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+        ask(desk, bob, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")

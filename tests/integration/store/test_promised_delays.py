@@ -13,7 +13,10 @@ from slotcar.base.settings import Settings
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
+from slotcar.desk.requests import Requests
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.modification import Modification
 from slotcar.reservation.model import Endpoint, TimeBound
@@ -27,7 +30,7 @@ MBPS = 1_000_000
 
 
 @pytest.fixture
-def broker(ledger: Ledger, tmp_path: Path) -> Broker:
+def desk(ledger: Ledger, tmp_path: Path) -> Desk:
     bare = line_network(capacity_bps=200 * MBPS, sls_bps=90 * MBPS)
     devices = {
         name: device.model_copy(
@@ -41,62 +44,62 @@ def broker(ledger: Ledger, tmp_path: Path) -> Broker:
         for name, device in bare.devices.items()
     }
     network = bare.model_copy(update={"devices": devices})
-    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
 
 
-def create(broker: Broker, name: str, rate_mbps: int, delay_ms: int | None = None, **more: Any) -> Entry:
+def create(desk: Desk, name: str, rate_mbps: int, delay_ms: int | None = None, **more: Any) -> Entry:
     if delay_ms is not None:
         more["delay"] = TimeBound(at_most_us=delay_ms * 1_000)
     port = 5_000 + sum(map(ord, name))
     ends = {"destination": Endpoint(host="dst", port=port)}
-    return broker.create(reservation(name, rate_mbps * MBPS, **ends, **more), OPERATOR, T0)
+    return Requests(desk).create(reservation(name, rate_mbps * MBPS, **ends, **more), OPERATOR, T0)
 
 
-def test_who_comes_later_is_refused_and_what_it_leaves_is_given_back(broker: Broker) -> None:
-    bounded = create(broker, "a", 20, 30)
+def test_who_comes_later_is_refused_and_what_it_leaves_is_given_back(desk: Desk) -> None:
+    bounded = create(desk, "a", 20, 30)
     with pytest.raises(RefusedByAdmission, match="hep/a is promised a delay of at most 30 ms forward"):
-        create(broker, "b", 60)
-    other = create(broker, "b", 2)
+        create(desk, "b", 60)
+    other = create(desk, "b", 2)
     with pytest.raises(RefusedByAdmission, match="the highest payload rate that fits is"):
-        broker.modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
-    broker.cancel(bounded.handle, OPERATOR, T0)
-    broker.modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
+        Requests(desk).modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
+    StateChanges(desk).cancel(bounded.handle, OPERATOR, T0)
+    Requests(desk).modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
 
 
-def test_what_is_promised_is_said(broker: Broker) -> None:
-    bounded = create(broker, "a", 20, 30)
-    (shown,) = broker.with_slots([bounded], OPERATOR, T0)
+def test_what_is_promised_is_said(desk: Desk) -> None:
+    bounded = create(desk, "a", 20, 30)
+    (shown,) = Entries(desk).with_slots([bounded], OPERATOR, T0)
     (note,) = shown.notes
     assert note.startswith("forward, in the worst case: delay ")
     assert " of 30 ms; r1:eth2 " in note
-    again = broker.status(bounded.handle, OPERATOR)
+    again = Entries(desk).status(bounded.handle, OPERATOR)
     assert again.reservation.delay == TimeBound(at_most_us=30_000)
 
 
-def test_a_page_of_promises_is_read_beside_all_others_at_once(broker: Broker) -> None:
-    entries = [create(broker, name, 2, 40) for name in "abc"]
-    with statements_of(broker.ledger) as one_read:
-        broker.with_slots(entries[:1], OPERATOR, T0)
-    with statements_of(broker.ledger) as all_read:
-        broker.with_slots(entries, OPERATOR, T0)
+def test_a_page_of_promises_is_read_beside_all_others_at_once(desk: Desk) -> None:
+    entries = [create(desk, name, 2, 40) for name in "abc"]
+    with statements_of(desk.ledger) as one_read:
+        Entries(desk).with_slots(entries[:1], OPERATOR, T0)
+    with statements_of(desk.ledger) as all_read:
+        Entries(desk).with_slots(entries, OPERATOR, T0)
     assert len(all_read) == len(one_read)
 
 
-def test_what_is_said_counts_what_begins_when_it_ends_as_admission_does(broker: Broker) -> None:
-    bounded = create(broker, "a", 20, 30)
-    (alone,) = broker.with_slots([bounded], OPERATOR, T0)
-    create(broker, "b", 2, start=60, end=120)
-    (beside,) = broker.with_slots([bounded], OPERATOR, T0)
+def test_what_is_said_counts_what_begins_when_it_ends_as_admission_does(desk: Desk) -> None:
+    bounded = create(desk, "a", 20, 30)
+    (alone,) = Entries(desk).with_slots([bounded], OPERATOR, T0)
+    create(desk, "b", 2, start=60, end=120)
+    (beside,) = Entries(desk).with_slots([bounded], OPERATOR, T0)
     assert beside.notes != alone.notes
 
 
-def test_of_requests_at_once_no_two_break_a_promise_together(broker: Broker) -> None:
+def test_of_requests_at_once_no_two_break_a_promise_together(desk: Desk) -> None:
     """Each by itself would fit."""
-    create(broker, "a", 10, 22)
+    create(desk, "a", 10, 22)
 
     def trial(number: int) -> bool:
         try:
-            create(broker, f"b{number}", 12)
+            create(desk, f"b{number}", 12)
         except RefusedByAdmission:
             return False
         return True
@@ -106,22 +109,22 @@ def test_of_requests_at_once_no_two_break_a_promise_together(broker: Broker) -> 
     assert 1 <= sum(admitted) < 4
 
 
-def test_who_has_no_bound_where_there_is_none_asks_nothing_more(broker: Broker) -> None:
+def test_who_has_no_bound_where_there_is_none_asks_nothing_more(desk: Desk) -> None:
     """The statements of an admission are the same with and without a promise at another time, and no delay is computed."""
-    create(broker, "warm", 1)
-    with statements_of(broker.ledger) as before:
-        create(broker, "b", 1)
-    create(broker, "a", 20, 30, start=120, end=180)
-    create(broker, "c", 1)  # reads the names of resources that are new
+    create(desk, "warm", 1)
+    with statements_of(desk.ledger) as before:
+        create(desk, "b", 1)
+    create(desk, "a", 20, 30, start=120, end=180)
+    create(desk, "c", 1)  # reads the names of resources that are new
     calls: list[str] = []
-    broker.ledger.set_terms(replace(broker.ledger.terms, check_delays=lambda *_: calls.append("check")))
-    with statements_of(broker.ledger) as after:
-        create(broker, "d", 1)
+    desk.ledger.set_terms(replace(desk.ledger.terms, check_delays=lambda *_: calls.append("check")))
+    with statements_of(desk.ledger) as after:
+        create(desk, "d", 1)
     assert len(after) == len(before)
     assert not calls
-    create(broker, "e", 1, service=Service.ASSURED_RATE, start=120, end=180)
+    create(desk, "e", 1, service=Service.ASSURED_RATE, start=120, end=180)
     assert not calls, "an assured rate makes no packet of premium wait"
-    with statements_of(broker.ledger) as beside:
-        create(broker, "f", 1, start=120, end=180)
+    with statements_of(desk.ledger) as beside:
+        create(desk, "f", 1, start=120, end=180)
     assert len(beside) == len(before) + 1
     assert calls == ["check"]

@@ -82,7 +82,7 @@ def test_two_that_race_for_the_last_capacity_get_it_once(raced_url: str, tmp_pat
             ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 100), {}))
             assert ledger.ask(lambda tables: tables.peak(RESOURCES[0], Window(T0, at(60))), T0)[0] == 0
         first = one.run(Admit(T0, request(reservation("first", 60))))
-        second = two.admit(request(reservation("second", 60)), T0)
+        second = two.run(Admit(T0, request(reservation("second", 60))))
         assert isinstance(first, Entry)
         assert not isinstance(second, Entry)
         assert second.highest_rate_bps == 40

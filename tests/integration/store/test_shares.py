@@ -13,9 +13,11 @@ from slotcar.base.problems import InvalidInput
 from slotcar.base.settings import Settings
 from slotcar.book.errors import ShareRefused, UnknownCommunity
 from slotcar.book.rules.errors import NotPermitted, ShareExceeded
-from slotcar.broker import Broker
-from slotcar.broker.past_policies import PastPolicies
-from slotcar.broker.shares import Shares
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
+from slotcar.desk.past_policies import PastPolicies
+from slotcar.desk.requests import Requests
+from slotcar.desk.sharing import Shares
 from slotcar.network.model import Network
 from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller, Role
@@ -29,18 +31,18 @@ __all__ = ["inventory", "key", "network", "sign"]
 
 
 @pytest.fixture
-def broker(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Broker:
+def desk(ledger: Ledger, network: Network, inventory: Path, tmp_path: Path) -> Desk:
     """GARA's policies, and what hep has as a number beside them."""
     members = inventory / "policies" / "site.yml"
     members.write_text(
         members.read_text().replace("    managers: [ann]", "    at_most: 20 Mbit/s\n    managers: [ann]")
     )
-    return Broker(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
+    return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
 
 
 @pytest.fixture
-def site(broker: Broker) -> Site:
-    return broker.site
+def site(desk: Desk) -> Site:
+    return desk.site
 
 
 @pytest.fixture
@@ -53,21 +55,21 @@ def cms(site: Site) -> Caller:
     return site.caller("cms-transfer", Role.REQUESTER, "cms")
 
 
-def give(broker: Broker, caller: Caller, name: str, mbps: int, *members: str, **more: Any) -> None:
+def give(desk: Desk, caller: Caller, name: str, mbps: int, *members: str, **more: Any) -> None:
     given = {"until": None, "hours": (), "services": (), **more}
-    Shares(broker).give("hep", name, members, mbps * MBPS, caller=caller, now=NIGHT, **given)
+    Shares(desk).give("hep", name, members, mbps * MBPS, caller=caller, now=NIGHT, **given)
 
 
 def test_a_manager_shares_out_and_members_are_told_what_they_have(
-    broker: Broker, site: Site, ann: Caller, cms: Caller, sign: Callable[..., Any]
+    desk: Desk, site: Site, ann: Caller, cms: Caller, sign: Callable[..., Any]
 ) -> None:
-    shares = Shares(broker)
-    give(broker, ann, "cms", 8)
-    ask(broker, cms, "now", 5, NIGHT, NIGHT, labels=sign("cms", "now"))
+    shares = Shares(desk)
+    give(desk, ann, "cms", 8)
+    ask(desk, cms, "now", 5, NIGHT, NIGHT, labels=sign("cms", "now"))
     with pytest.raises(
         ShareExceeded, match=r"the share of cms of hep is 8 Mbit/s, of which 5 Mbit/s are in use from .*Z to"
     ):
-        ask(broker, cms, "more", 4, NIGHT, NIGHT, port=5002, labels=sign("cms", "more"))
+        ask(desk, cms, "more", 4, NIGHT, NIGHT, port=5002, labels=sign("cms", "more"))
     (mine,) = shares.listed(cms, NIGHT)
     assert (mine.share.rate_bps, mine.in_use_bps, mine.share.given_by) == (8 * MBPS, 5 * MBPS, "ann")
     (hep,) = shares.communities(cms, NIGHT)
@@ -76,26 +78,24 @@ def test_a_manager_shares_out_and_members_are_told_what_they_have(
     assert shares.listed(atlas, NIGHT) == ()
     assert [one.share.name for one in shares.listed(ann, NIGHT)] == ["cms"]
     assert [one.managed for one in shares.communities(ann, NIGHT)] == [True]
-    given_one, refused = (
-        broker.ledger.events_of(EventFilter((kind,)))[0] for kind in ("share.given", "policy.refused")
-    )
+    given_one, refused = (desk.ledger.events_of(EventFilter((kind,)))[0] for kind in ("share.given", "policy.refused"))
     assert (given_one.details["actor"], given_one.details["share"], given_one.details["rate_bps"]) == (
         "ann", "cms", 8 * MBPS,
     )  # fmt: skip
     assert (refused.details["policies"], refused.details["name"]) == (["shares-of-rate"], "more")
-    why = PastPolicies(broker).why(refused.handle or "", cms, NIGHT)
+    why = PastPolicies(desk).why(refused.handle or "", cms, NIGHT)
     own, hep_s = [one for one in why.now.answers if one.action == "use_share"]
     assert (own.verdict.allowed, hep_s.verdict.allowed) == (False, True)
     assert own.sentence.startswith("the share of cms of hep is 8 Mbit/s, of which 5 Mbit/s are in use from")
     shares.withdraw("hep", "cms", ann, NIGHT)
     with pytest.raises(ShareRefused, match="hep has no share cms"):
         shares.withdraw("hep", "cms", ann, NIGHT)
-    ask(broker, cms, "more", 4, NIGHT, NIGHT, port=5002, labels=sign("cms", "more"))
+    ask(desk, cms, "more", 4, NIGHT, NIGHT, port=5002, labels=sign("cms", "more"))
 
 
-def test_what_is_wrong_is_refused_in_words(broker: Broker, site: Site, ann: Caller, cms: Caller) -> None:
+def test_what_is_wrong_is_refused_in_words(desk: Desk, site: Site, ann: Caller, cms: Caller) -> None:
     with pytest.raises(InvalidInput) as wrong:
-        give(broker, ann, "x y", 30, "alice", until=NIGHT, hours=(24,), services=("gold",))
+        give(desk, ann, "x y", 30, "alice", until=NIGHT, hours=(24,), services=("gold",))
     assert {(one.key, one.message, one.hint) for one in wrong.value.problems} == {
         ("name", "is no name", "letters, digits, dots and dashes"),
         ("members", "is no member of hep", "hep has atlas, cms"),
@@ -105,30 +105,30 @@ def test_what_is_wrong_is_refused_in_words(broker: Broker, site: Site, ann: Call
         ("services", "is no service", "known are ip-premium, assured-rate, best-effort, qbss"),
     }
     with pytest.raises(NotAllowed, match="cms-transfer does not manage this community"):
-        give(broker, cms, "cms", 8)
+        give(desk, cms, "cms", 8)
     stranger, operator = site.caller("eve", Role.REQUESTER), site.caller("ops", Role.OPERATOR)
     for community in ("hep", "nothing"):  # whether there is one is not told
         with pytest.raises(NotAllowed, match="eve does not manage this community"):
-            Shares(broker).withdraw(community, "cms", stranger, NIGHT)
+            Shares(desk).withdraw(community, "cms", stranger, NIGHT)
     with pytest.raises(UnknownCommunity, match="there is no community nothing"):
-        Shares(broker).withdraw("nothing", "cms", operator, NIGHT)
-    assert Shares(broker).communities(stranger, NIGHT) == ()
-    give(broker, operator, "cms", 8)
+        Shares(desk).withdraw("nothing", "cms", operator, NIGHT)
+    assert Shares(desk).communities(stranger, NIGHT) == ()
+    give(desk, operator, "cms", 8)
 
 
 def test_a_share_is_exact_when_many_ask_at_once(
-    broker: Broker, ann: Caller, cms: Caller, sign: Callable[..., Any]
+    desk: Desk, ann: Caller, cms: Caller, sign: Callable[..., Any]
 ) -> None:
     """The share shrinks meanwhile: nobody is admitted above it after that."""
-    give(broker, ann, "cms", 15)
+    give(desk, ann, "cms", 15)
 
     def answer(number: int) -> str:
         if number == MANY // 2:
-            give(broker, ann, "cms", 6)
+            give(desk, ann, "cms", 6)
             return "shared out"
         name = f"run-{number}"
         try:
-            ask(broker, cms, name, 2, NIGHT + HOUR, NIGHT, port=6000 + number, labels=sign("cms", name))
+            ask(desk, cms, name, 2, NIGHT + HOUR, NIGHT, port=6000 + number, labels=sign("cms", name))
         except NotPermitted as error:
             return str(error)
         return "admitted"
@@ -137,7 +137,7 @@ def test_a_share_is_exact_when_many_ask_at_once(
         answers = list(pool.map(answer, range(MANY)))
     committed = 0
     limit = 0
-    for event in broker.ledger.events(limit=1000):
+    for event in desk.ledger.events(limit=1000):
         if event.kind == "share.given":
             limit = event.details["rate_bps"]
         elif event.kind == "reservation.committed":
@@ -148,15 +148,13 @@ def test_a_share_is_exact_when_many_ask_at_once(
     assert all("the share of cms of hep is" in one for one in others), others
 
 
-def test_a_plan_and_a_change_keep_to_the_share(
-    broker: Broker, ann: Caller, cms: Caller, sign: Callable[..., Any]
-) -> None:
-    entry = ask(broker, cms, "run", 8, NIGHT + HOUR, NIGHT, labels=sign("cms", "run"))
-    give(broker, ann, "cms", 5)
+def test_a_plan_and_a_change_keep_to_the_share(desk: Desk, ann: Caller, cms: Caller, sign: Callable[..., Any]) -> None:
+    entry = ask(desk, cms, "run", 8, NIGHT + HOUR, NIGHT, labels=sign("cms", "run"))
+    give(desk, ann, "cms", 5)
     for mbps in (6, 4):  # it may shrink, also above the share
-        entry = broker.modify(entry.handle, Modification(rate_bps=mbps * MBPS), cms, NIGHT)
+        entry = Requests(desk).modify(entry.handle, Modification(rate_bps=mbps * MBPS), cms, NIGHT)
     with pytest.raises(ShareExceeded):
-        broker.modify(entry.handle, Modification(rate_bps=6 * MBPS), cms, NIGHT)
-    shelf = broker.ledger.live_copy(NIGHT)
+        Requests(desk).modify(entry.handle, Modification(rate_bps=6 * MBPS), cms, NIGHT)
+    shelf = desk.ledger.live_copy(NIGHT)
     assert [one.name for one in shelf.shares("hep")] == ["cms"]
-    assert [one.handle for one in broker.list(EntryFilter(owner="cms"), cms)] == [entry.handle]
+    assert [one.handle for one in Entries(desk).list(EntryFilter(owner="cms"), cms)] == [entry.handle]

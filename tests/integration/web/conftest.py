@@ -14,7 +14,8 @@ from slotcar.auth.tokens import create_token
 from slotcar.base.settings import Settings
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker, Options
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
@@ -33,10 +34,10 @@ HOSTILE = {"note": "<script>alert(1)</script>", "quote": '" onmouseover="alert(2
 class Site:
     """A controller with its page; `tokens` by role, all of the owner hep."""
 
-    def __init__(self, broker: Broker, tokens: dict[str, str], loop: LoopStatus) -> None:
+    def __init__(self, desk: Desk, tokens: dict[str, str], loop: LoopStatus) -> None:
         self.base_url = ""
         self._running: Running | None = None
-        self.broker = broker
+        self.desk = desk
         self.tokens = tokens
         self.loop = loop
         self._clients: list[httpx.Client] = []
@@ -45,9 +46,9 @@ class Site:
         """Begins to answer, again at the address that it had."""
         self._running = Running()
         port = int(self.base_url.rpartition(":")[2]) if self.base_url else 0
-        broker = self.broker
+        desk = self.desk
         client = self._running.start(
-            broker.ledger, broker.network, broker.settings, port, loop=self.loop, application=create_app
+            desk.ledger, desk.network, desk.settings, port, loop=self.loop, application=create_app
         )
         self.base_url = str(client.base_url).rstrip("/")
 
@@ -72,7 +73,7 @@ class Site:
 
     def reserve(self, name: str, hold: timedelta | None = None, **more: Any) -> Entry:
         now = datetime.now(UTC)
-        return self.broker.create(from_mapping(body(name, **more), now), OPERATOR, now, Options(hold=hold))
+        return Requests(self.desk).create(from_mapping(body(name, **more), now), OPERATOR, now, Options(hold=hold))
 
     def close(self) -> None:
         for client in self._clients:
@@ -93,7 +94,7 @@ def open_site(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Open
         chosen = Settings(state_dir=tmp_path, approval_rate_bps="20 Mbit/s", **({"inventory": GARNET} | settings))
         tokens = {role.value: create_token(tmp_path / "tokens.json", role.value, role, "hep", now) for role in Role}
         loop = LoopStatus(leading=True, settled=True, troubles={"lbnl-7507": "it does not answer"})
-        sites.append(Site(Broker(ledger, network, chosen), tokens, loop))
+        sites.append(Site(Desk(ledger, network, chosen), tokens, loop))
         sites[-1].start()
         return sites[-1]
 

@@ -9,7 +9,7 @@ import pytest
 
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker.auditing import Auditing
+from slotcar.desk.auditing import Auditing
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar_client.wire import verbs
@@ -34,7 +34,7 @@ def hand_in(site: Site, delay_us: int) -> None:
         verb = verbs.RecordStream(
             SLS, **ENDS, start=iso(start), interval_us=100_000, packets=packets, clock_error_us=100
         )
-        Auditing(site.broker).record_stream(verb, OPERATOR, start + timedelta(minutes=1))
+        Auditing(site.desk).record_stream(verb, OPERATOR, start + timedelta(minutes=1))
 
 
 def test_an_sls_is_found_broken_with_the_figure_that_breaks_it(site: Site) -> None:
@@ -56,6 +56,6 @@ def test_what_nobody_measured_and_what_has_no_figures_says_so(site: Site) -> Non
     page = operator.get("/audits", params={**ASKED_FOR, "sls": SLS}).text
     assert "0 kept, 0 broken, 1 unknown" in page
     assert "nobody measured it" in page
-    other = next(name for name in sorted(site.broker.network.sls) if name != SLS)
+    other = next(name for name in sorted(site.desk.network.sls) if name != SLS)
     assert "no delay, variation or loss was agreed" in operator.get("/audits", params={"sls": other}).text
     assert operator.get("/audits", params={"sls": "nobody"}).status_code == 422

@@ -24,7 +24,7 @@ def numbers(site: Site, name: str = "cms", seconds: int = 5) -> tuple[str, int]:
 
 def test_a_reservation_shows_what_was_promised_used_and_dropped(site: Site) -> None:
     handle, number = numbers(site)
-    keep(site.broker.ledger, number, 30_000)
+    keep(site.desk.ledger, number, 30_000)
     operator = site.signed_in("operator")
     assert f'href="/usage/of/{handle}"' in operator.get(f"/reservations/{handle}").text
     page = operator.get(f"/usage/of/{handle}").text
@@ -40,11 +40,11 @@ def test_a_reservation_shows_what_was_promised_used_and_dropped(site: Site) -> N
 
 def test_time_that_nobody_counted_is_a_gap_and_no_zero(site: Site) -> None:
     handle, number = numbers(site)
-    keep(site.broker.ledger, number, 30_000, steps=1)
+    keep(site.desk.ledger, number, 30_000, steps=1)
     place = (number, "forward", "ip-premium", EDGE, "FastEthernet4/0/0", 300)
     never = CountedStep(*place, step_us(hours=2), 0, 0, 0, 0, 0, 0, 0, 0, remarks=("restarted",))
     early = CountedStep(*place, step_us(hours=3), 300_000_000, 300_000, 7, 30_000, 0, 0, 0, 0)
-    site.broker.ledger.counts.keep([never, early], [])
+    site.desk.ledger.counts.keep([never, early], [])
     operator = site.signed_in("operator")
     points = operator.get(f"/chart/usage?handle={handle}&direction=forward").json()["lines"][0]["points"]
     assert [value for _, value in points] == [800, None, None, None, 800, 800]
@@ -65,12 +65,12 @@ def test_a_flow_that_nobody_read_says_so(site: Site) -> None:
 
 
 def test_a_link_shows_what_was_reserved_used_and_free(site: Site) -> None:
-    keep(site.broker.ledger, 0, 1_000_000, direction="out", interface="ATM1/0/0")
+    keep(site.desk.ledger, 0, 1_000_000, direction="out", interface="ATM1/0/0")
     operator = site.signed_in("operator")
     page = operator.get("/usage/link", params=LINK).text
     assert "Packets dropped" in page
     lines = {one["name"]: one["points"][0][1] for one in operator.get("/chart/link", params=LINK).json()["lines"]}
-    capacity_bps = site.broker.network.devices[EDGE].interfaces["ATM1/0/0"].capacity_bps
+    capacity_bps = site.desk.network.devices[EDGE].interfaces["ATM1/0/0"].capacity_bps
     assert lines == {"used": 8_000_000 // 300, "reserved": 1_000, "free": capacity_bps - 8_000_000 // 300 - 1}
     assert site.signed_in("requester").get("/usage/link", params=LINK).status_code == 403
     assert operator.get("/usage/link", params=LINK | {"interface": "eth9"}).status_code == 422
@@ -80,7 +80,7 @@ def test_what_is_not_used_is_listed_with_what_it_would_free(site: Site) -> None:
     operator = site.signed_in("operator")
     assert "Nothing that was counted is unused" in operator.get("/usage/unused").text
     handle, number = numbers(site, "idle", seconds=2)
-    keep(site.broker.ledger, number, 10)
+    keep(site.desk.ledger, number, 10)
     row = f'<a href="/reservations/{handle}">hep/idle</a>'
     wait_for(lambda: row in operator.get("/usage/unused").text, "the slot's beginning")
     page = operator.get("/usage/unused").text

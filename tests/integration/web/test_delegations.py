@@ -13,7 +13,7 @@ from tests.integration.web.test_policies import button
 def test_an_owner_hands_rights_on_and_withdraws_them(open_site: Open) -> None:
     site = open_site()
     held = site.reserve("held", timedelta(minutes=30))
-    folder = site.broker.settings.state_dir
+    folder = site.desk.settings.state_dir
     site.tokens["bob"] = create_token(folder / "tokens.json", "bob", Role.REQUESTER, "astro", held.created_at)
     owner, bob, auditor = (site.signed_in(name) for name in ("requester", "bob", "auditor"))
     page = f"/reservations/{held.handle}"

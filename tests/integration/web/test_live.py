@@ -46,13 +46,13 @@ def test_a_number_of_another_ledger_is_no_gap(site: Site) -> None:
     site.reserve("cms")
     with operator.stream("GET", "/live?after=999999") as answer:
         assert answer.status_code == 200
-        site.broker.ledger.append_event("push.verified", datetime.now(UTC), device="anl-7507-1")
+        site.desk.ledger.append_event("push.verified", datetime.now(UTC), device="anl-7507-1")
         assert any(line == "id: 2" for line in answer.iter_lines())
 
 
 def test_a_requester_is_told_of_its_own(site: Site) -> None:
     site.reserve("theirs", owner="astro", rate="1 Mbit/s")
-    site.broker.ledger.append_event("push.verified", datetime.now(UTC), device="anl-7507-1")
+    site.desk.ledger.append_event("push.verified", datetime.now(UTC), device="anl-7507-1")
     mine = site.reserve("mine", rate="1 Mbit/s", destination="lbnl-premium:5002")
     assert [one["handle"] for _, one in read(site.signed_in("requester"), 0, 1)] == [mine.handle]
 
@@ -64,7 +64,7 @@ def test_nobody_is_told_nothing(site: Site) -> None:
 def test_a_stream_ends_when_another_token_has_the_name_of_its_own(site: Site) -> None:
     """That the name is known again says nothing of the token that signed in."""
     operator = site.signed_in("operator")
-    file = site.broker.settings.tokens_path
+    file = site.desk.settings.tokens_path
     (name,) = [one.name for one in read_tokens(file) if one.role is Role.OPERATOR]
     with operator.stream("GET", "/live?after=0") as answer:
         assert answer.status_code == 200

@@ -13,6 +13,8 @@ import pytest
 from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import State
+from slotcar.desk.entries import Entries
+from slotcar.desk.requests import Requests
 from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import held_devices
 from slotcar.store import EntryFilter
@@ -94,7 +96,7 @@ def test_others_reservations_are_not_there(site: Site) -> None:
         # As a word: a request's number or an instant may hold these digits.
         for word in ("their-secret", "6123", *(() if theirs in str(answer.url) else (theirs,))):
             assert not re.search(rf"(?<![\w.-]){word}(?!\w)", answer.text), answer.url
-    assert site.broker.status(theirs, OPERATOR).state is State.COMMITTED
+    assert Entries(site.desk).status(theirs, OPERATOR).state is State.COMMITTED
 
 
 def test_the_first_page_says_what_happens_next_and_where(site: Site) -> None:
@@ -135,7 +137,7 @@ def test_a_request_is_approved_knowing_what_it_does(site: Site) -> None:
 @pytest.mark.slow
 def test_a_change_that_waits_is_shown_and_rejected(site: Site) -> None:
     entry = site.reserve("cms", rate="5 Mbit/s")
-    site.broker.modify(entry.handle, Modification(rate_bps=25_000_000), OPERATOR, datetime.now(UTC))
+    Requests(site.desk).modify(entry.handle, Modification(rate_bps=25_000_000), OPERATOR, datetime.now(UTC))
     operator = site.signed_in("operator")
     assert "a change to 25 Mbit/s" in operator.get("/approvals").text
     assert "A change waits for approval: 25 Mbit/s" in operator.get(f"/reservations/{entry.handle}").text
@@ -198,7 +200,7 @@ def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
     page = f"/devices/{(name := 'anl-7507-1')}"
     assert "Release it" not in operator.get(page).text
     details = {"actor": "ops", "message": "rolled back to baseline"}
-    site.broker.ledger.append_event(DeviceHeld.kind, datetime.now(UTC), device=name, details=details)
+    site.desk.ledger.append_event(DeviceHeld.kind, datetime.now(UTC), device=name, details=details)
     for client in (operator, auditor):
         shown = client.get(page).text
         assert "rolled back to baseline" in shown
@@ -206,10 +208,10 @@ def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
         assert "held" in client.get("/").text
     assert "Only an operator may hold or release a router" in auditor.get(page).text
     assert auditor.post(f"{page}/release").status_code == 403
-    assert held_devices(site.broker.ledger, datetime.now(UTC)).keys() == {name}
+    assert held_devices(site.desk.ledger, datetime.now(UTC)).keys() == {name}
     answer = operator.post(f"{page}/release")
     assert (answer.status_code, answer.headers["location"]) == (303, page)
-    assert held_devices(site.broker.ledger, datetime.now(UTC)) == {}
+    assert held_devices(site.desk.ledger, datetime.now(UTC)) == {}
     assert "is not held" in operator.post(f"{page}/release").text
 
 
@@ -286,7 +288,7 @@ def test_each_page_takes_a_fixed_number_of_statements(site: Site) -> None:
     def counted() -> dict[str, int]:
         sizes = {}
         for path in PAGES_COUNTED:
-            with statements_of(site.broker.ledger) as sent:
+            with statements_of(site.desk.ledger) as sent:
                 assert operator.get(path).status_code == 200
             sizes[path] = len(sent)
         return sizes
@@ -353,7 +355,7 @@ def test_a_form_of_another_site_does_nothing(site: Site, headers: dict[str, str]
     with httpx.Client(base_url=site.base_url, cookies=operator.cookies, headers=sent, timeout=PATIENCE_S) as foreign:
         answer = foreign.post(f"/approvals/{entry.handle}", data={"version": "1", "decision": "approve"})
     assert answer.status_code == 403
-    assert site.broker.list(EntryFilter(waits=True), OPERATOR)[0].handle == entry.handle
+    assert Entries(site.desk).list(EntryFilter(waits=True), OPERATOR)[0].handle == entry.handle
 
 
 def test_descriptions_are_where_an_operator_looks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +364,7 @@ def test_descriptions_are_where_an_operator_looks(site: Site, monkeypatch: pytes
     def describe(parts: dict[str, Any], name: str, text: str) -> None:
         monkeypatch.setitem(parts, name, parts[name].model_copy(update={"description": text}))
 
-    network = site.broker.network
+    network = site.desk.network
     router = network.devices["anl-7507-1"]
     shared = next(name for name, one in sorted(router.interfaces.items()) if one.share_bps(Service.IP_PREMIUM))
     describe(network.domains, router.domain, "Argonne <b>")

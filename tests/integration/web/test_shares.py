@@ -20,7 +20,7 @@ def test_a_manager_shares_out_and_a_member_sees_it(open_site: Open, tmp_path: Pa
     (inventory / "policies").mkdir()
     (inventory / "policies" / "site.yml").write_text(SITE)
     site = open_site(inventory=inventory)
-    tokens, now = site.broker.settings.state_dir / "tokens.json", datetime.now(UTC)
+    tokens, now = site.desk.settings.state_dir / "tokens.json", datetime.now(UTC)
     for name, owner in (("ann", "noc"), ("eve", "astro")):
         site.tokens[name] = create_token(tokens, name, Role.REQUESTER, owner, now)
     ann, member, eve = (site.signed_in(name) for name in ("ann", "requester", "eve"))

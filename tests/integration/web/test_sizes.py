@@ -17,7 +17,8 @@ from slotcar.auth.tokens import TokenStore
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import Ledger
@@ -27,11 +28,12 @@ from tests.support.networks import line_network
 OPERATOR = Caller("ops", Role.OPERATOR)
 #: What is wanted of every page.
 MOST_ELEMENTS = 1_500
+LEADING = LoopStatus(leading=True, settled=True)
 
 
 def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Path) -> None:
     network = world().network
-    broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
+    desk = Desk(ledger, network, Settings(state_dir=tmp_path, inventory=tmp_path, open=True), loop=LEADING)
     now = datetime.now(UTC)
     start = now.replace(microsecond=0) + timedelta(hours=1)
     for number in range(EDGES):
@@ -40,8 +42,8 @@ def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Pa
             "protocol": "udp", "service": "ip-premium", "rate": f"{number + 1} Mbit/s", "start": iso(start),
             "duration": "1 h",
         }  # fmt: skip
-        handle = broker.create(from_mapping(document, now), OPERATOR, now).handle
-    context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
+        handle = Requests(desk).create(from_mapping(document, now), OPERATOR, now).handle
+    context = Context(desk, TokenStore(tmp_path / "tokens.json"))
     boundary = f"/boundaries/{iso(start)}"
     paths = (
         "/", "/boundaries", boundary, "/reservations", f"/reservations/{handle}", "/approvals",
@@ -63,8 +65,8 @@ def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Pa
 
 
 def test_the_map_of_a_large_network_has_no_1500_elements(ledger: Ledger, tmp_path: Path) -> None:
-    broker = Broker(ledger, line_network(250), Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
-    context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
+    desk = Desk(ledger, line_network(250), Settings(state_dir=tmp_path, inventory=tmp_path, open=True), loop=LEADING)
+    context = Context(desk, TokenStore(tmp_path / "tokens.json"))
     try:
         text = asyncio.run(_texts(create_app(context), ("/map",)))["/map"]
     finally:

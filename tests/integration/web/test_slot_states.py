@@ -19,6 +19,7 @@ from slotcar.book.appending import AppendEvents
 from slotcar.book.model import Entry
 from slotcar.book.slot_now import SlotState
 from slotcar.book.slot_states import SlotRecord, configured_devices, form_of
+from slotcar.desk.changes import StateChanges
 from slotcar.notify.message import message_of
 from slotcar.views.documents import event_document
 from slotcar.web.words import SLOTS
@@ -63,7 +64,7 @@ class Recorded:
 
 @pytest.fixture
 def recorded(site: Site) -> Recorded:
-    now, ledger = datetime.now(UTC), site.broker.ledger
+    now, ledger = datetime.now(UTC), site.desk.ledger
     entries = {}
     for number, (state, (after, devices)) in enumerate(CASES.items(), 5001):
         entry = site.reserve(
@@ -77,7 +78,7 @@ def recorded(site: Site) -> Recorded:
             record = SlotRecord(entry.handle, window, 1, form_of(entry, window), by_device, why, now, now + LATER)
             assert record.state is (SlotState.IN_PLACE if state is SlotState.ENDING else state)
             if state in OVER:
-                site.broker.cancel(entry.handle, OPERATOR, now)
+                StateChanges(site.desk).cancel(entry.handle, OPERATOR, now)
             ledger.run(AppendEvents(now, [(record.event(), entry.handle)]))
     return Recorded(site, entries)
 
@@ -101,7 +102,7 @@ def test_the_api_and_the_client_say_it_of_one_and_in_lists(recorded: Recorded) -
 
 
 def test_a_requester_is_told_it_of_its_own_without_a_devices_words(recorded: Recorded) -> None:
-    ledger, now = recorded.site.broker.ledger, datetime.now(UTC)
+    ledger, now = recorded.site.desk.ledger, datetime.now(UTC)
     ledger.append_event("push.device-failed", now, device=LAST, details={"message": "line 7 of hep/secret"})
     withheld = recorded.entries[SlotState.WITHHELD]
     answers = {}
@@ -172,7 +173,7 @@ def test_the_page_says_it_in_its_list_and_of_one(recorded: Recorded) -> None:
 
 def test_events_and_webhooks_say_it(recorded: Recorded) -> None:
     for state, entry in recorded.entries.items():
-        events = recorded.site.broker.ledger.events(limit=1000, handle=entry.handle)
+        events = recorded.site.desk.ledger.events(limit=1000, handle=entry.handle)
         of_slot = [one for one in events if one.kind.startswith("slot.")]
         if CASES[state][1] is None:
             assert of_slot == []

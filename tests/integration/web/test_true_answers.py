@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from slotcar.base.timebase import iso
+from slotcar.desk.changes import StateChanges
 from tests.integration.web.conftest import OPERATOR, Site
 from tests.support.patience import wait_for
 
@@ -36,7 +37,7 @@ def test_a_cancelled_reservation_looks_it_on_its_page(site: Site) -> None:
     assert 'class="now-line"' in page
     again = re.findall(r'hx-get="(/reservations/[^"]+/now\?seen=\d+)"', page)[0]
     assert 'id="actions"' not in operator.get(again).text, "nobody's writing is taken away for nothing"
-    site.broker.cancel(entry.handle, OPERATOR, datetime.now(UTC))
+    StateChanges(site.desk).cancel(entry.handle, OPERATOR, datetime.now(UTC))
     part, page = operator.get(again).text, operator.get(f"/reservations/{entry.handle}").text
     assert 'id="actions" class="actions" hx-swap-oob="true"' in part
     for text in (part, page):
@@ -63,7 +64,7 @@ def test_a_time_within_a_sentence_is_in_the_session_s_zone_too(site: Site) -> No
     by = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=3)
     entry = site.reserve("bulk", volume="1 GB", by=iso(by), rate=None, start=None, duration=None, protocol="tcp")
     details = {"message": f"it did not answer at {iso(by)}"}
-    site.broker.ledger.append_event("push.device-failed", datetime.now(UTC), device="anl-7507-1", details=details)
+    site.desk.ledger.append_event("push.device-failed", datetime.now(UTC), device="anl-7507-1", details=details)
     operator = site.signed_in("operator")
     operator.post("/account/zone", data={"zone": "Asia/Tokyo"})
     local = f"{by.astimezone(ZoneInfo('Asia/Tokyo')):%a %Y-%m-%d %H:%M}"

@@ -19,10 +19,10 @@ from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import plan_markdown
 from slotcar.planning.source import read_source
+from slotcar.planning.terms import policy_of
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.platforms.model import Hindrance
 from slotcar.rollout.looks import LAST_LOOK, Looks
-from slotcar.wiring import policy_of
 
 GARNET = Path(__file__).parents[3] / "inventories" / "garnet"
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from slotcar.book.model import Entry
 from slotcar.network.model import Network
 from slotcar.planning.offline import Assumed, admitted_entries
 from slotcar.planning.source import read_source
-from slotcar.wiring import policy_of
+from slotcar.planning.terms import policy_of
 from tests.support.narrow_datagrid import DATAGRID, narrow_datagrid
 from tests.support.requests import T0
 

@@ -21,8 +21,8 @@ from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import contents_of, plan_document, plan_of_document, read_plan, write_document
 from slotcar.planning.source import read_source
 from slotcar.planning.step import Action
+from slotcar.planning.terms import policy_of
 from slotcar.reservation import loading
-from slotcar.wiring import policy_of
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
 FILE = """version: 1

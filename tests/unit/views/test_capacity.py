@@ -8,12 +8,11 @@ import pytest
 
 from slotcar.admission import SlotTables, capacities
 from slotcar.admission.model import Demand
-from slotcar.admission.resource_id import ResourceId, sls_resource
+from slotcar.admission.resource_id import NoSuchResource, ResourceId, sls_resource
 from slotcar.base.timebase import Window
 from slotcar.network.model import Network
 from slotcar.views.capacity import (
     Course,
-    NoSuchResource,
     course_document,
     courses,
     device_of,

@@ -17,8 +17,8 @@ from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_lines import What, step_lines
 from slotcar.planning.source import read_source
 from slotcar.planning.step import PlanStep
+from slotcar.planning.terms import policy_of
 from slotcar.views.foreseen import foreseen_of_itself
-from slotcar.wiring import policy_of
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab"
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)

@@ -26,6 +26,8 @@ from slotcar.api.streaming import Framing, frame
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.rules.roles import Caller
+from slotcar.desk.entries import Entries
+from slotcar.desk.logs import Logs
 from slotcar.desk.reading import label_of
 from slotcar.store.queries import EventFilter
 from slotcar.views.documents import events_document
@@ -61,9 +63,9 @@ def wanted_events(
     Raises:
         NotAllowed, UnknownHandle, NoSuchDevice.
     """
-    handle = None if reservation is None else context.broker.status(reservation, caller).handle
+    handle = None if reservation is None else Entries(context.desk).status(reservation, caller).handle
     filters = EventFilter(tuple(kind or ()), handle, device, owner=owner, name=name, label=label_of(label))
-    return context.broker.events_filter(filters, caller)
+    return Logs(context.desk).events_filter(filters, caller)
 
 
 Wanted = Annotated[EventFilter, Depends(wanted_events)]
@@ -106,7 +108,7 @@ async def events(
                 ]
             )
         return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
-    ledger = context.broker.ledger
+    ledger = context.desk.ledger
     listed = await context.streams.ask(ledger.newest_events if newest else ledger.events_of, wanted, after, limit)
     return events_document([shown_to(event, caller) for event in listed], after)
 
@@ -149,7 +151,7 @@ async def _streamed(
     Raises:
         InvalidInput: the ledger has no event of that number yet: it is another's, or was restored from a backup.
     """
-    ledger = context.broker.ledger
+    ledger = context.desk.ledger
     last = await context.streams.ask(ledger.last_event)
     if after is not None and after > last:
         hint = f"say {last} for what is to come, or a number before it"

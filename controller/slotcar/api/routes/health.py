@@ -45,10 +45,10 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> docu
     """
     details = caller is not None and may_overview(caller)
     checks = [_ledger(context, details), _disk(context, details)]
-    if context.loop is not None:
-        checks += _loop(context.loop, details, context.now())
-    if context.watch is not None and context.watch.devices:
-        checks += _watch(context.watch, details)
+    if context.desk.loop is not None:
+        checks += _loop(context.desk.loop, details, context.now())
+    if context.desk.watch is not None and context.desk.watch.devices:
+        checks += _watch(context.desk.watch, details)
     checks += context.proxies.checks(details)
     ready = all(check["ok"] for check in checks)
     response.status_code = 200 if ready else 503
@@ -57,8 +57,8 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> docu
 
 def _ledger(context: Context, details: bool) -> documents.Check:
     try:
-        state = context.broker.ledger.schema_state()
-        read_only = context.broker.ledger.is_read_only()
+        state = context.desk.ledger.schema_state()
+        read_only = context.desk.ledger.is_read_only()
     except LedgerUnavailable as error:
         return {"name": "ledger", "ok": False, "message": str(error) if details else "the database does not answer"}
     ok = state is SchemaState.CURRENT and not read_only
@@ -68,7 +68,7 @@ def _ledger(context: Context, details: bool) -> documents.Check:
 
 def _disk(context: Context, details: bool) -> documents.Check:
     """Of the folders that pushes are written to."""
-    for folder in (context.broker.settings.state_dir, Path(tempfile.gettempdir())):
+    for folder in (context.desk.settings.state_dir, Path(tempfile.gettempdir())):
         if why := why_no_room(folder):
             return {"name": "disk", "ok": False, "message": f"{folder}: {why}" if details else "there is no room"}
     return {"name": "disk", "ok": True, "message": "there is room"}

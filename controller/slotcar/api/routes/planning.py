@@ -62,4 +62,4 @@ async def plan(
     moment = context.now()
     first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines, tuple(owners or ()))
-    return Response(await context.plans.make(context.broker, request), media_type="application/json")
+    return Response(await context.plans.make(context.desk, request), media_type="application/json")

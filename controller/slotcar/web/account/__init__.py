@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
 from slotcar.book.delegating import delegation_to
-from slotcar.broker.shares import Shares
+from slotcar.desk.sharing import Shares
 from slotcar.policy.asking import owner_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.reading import rights
@@ -15,22 +15,22 @@ from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_change, why_not_operator
-from slotcar_client.wire.verbs import VERBS
+from slotcar_client.wire import verbs
 
 
 def show(visit: Visit) -> Answer:
     sessions = visit.sessions.store.of_token(visit.caller.name) if visit.session else ()
-    limits = visit.broker.limits(None, visit.caller, visit.now)
+    limits = visit.desk.send(verbs.Limits(), visit.caller)
     delegated = [
         (entry.handle, "/".join(entry.reservation.key), one)
-        for entry in visit.broker.ledger.delegated(visit.now, to=visit.caller.name)
+        for entry in visit.desk.ledger.delegated(visit.now, to=visit.caller.name)
         if (one := delegation_to(visit.caller, entry, visit.now)) is not None
     ]
     model = {
         "delegated": delegated,
-        "communities": Shares(visit.broker).communities(visit.caller, visit.now),
+        "communities": Shares(visit.desk).communities(visit.caller, visit.now),
         "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
-        "rights": rights_of(visit.caller), "sequence": visit.broker.ledger.last_event(),
+        "rights": rights_of(visit.caller), "sequence": visit.desk.ledger.last_event(),
     }  # fmt: skip
     return Shown("account/page.html", model)
 
@@ -39,7 +39,7 @@ def rights_of(caller: Caller) -> list[tuple[str, str]]:
     """Each verb in words, and why the caller may not do it; empty where it may. Reservations are its own owner's."""
     owner = owner_of(caller)
     rows = []
-    for name, verb in VERBS.items():
+    for name, verb in verbs.VERBS.items():
         is_owners = rights()[name] in ("see", "change")
         why = why_not_change(caller, name, owner) if is_owners else why_not_operator(caller, "do this", name)
         rows.append((verb.summary, why))

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.model import Entry, State
 from slotcar.book.rules import roles
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.entries import Entries
 from slotcar.store.queries import EntryFilter
 from slotcar.web.approvals.model import device_groups, resource_rows
 from slotcar.web.boundaries.model import GroupRows
@@ -29,8 +31,8 @@ def table(visit: Visit) -> Answer:
 def _list_model(visit: Visit) -> dict[str, Any]:
     roles.require_overview(visit.caller, "see what waits for approval", "approvals")
     wanted = EntryFilter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
-    sequence = visit.broker.ledger.last_event()
-    entries = visit.broker.list(wanted, visit.caller)
+    sequence = visit.desk.ledger.last_event()
+    entries = Entries(visit.desk).list(wanted, visit.caller)
     rows = [
         (row, _what(entry))
         for row, entry in zip(rows_of(visit.with_slots(entries[:PAGE]), visit.clock), entries, strict=False)
@@ -48,7 +50,7 @@ def one(visit: Visit) -> Answer:
     Raises:
         UnknownHandle, NotAllowed, Unrenderable.
     """
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     effect = visit.overview.effect(str(visit.path["handle"]), visit.caller, visit.now)
     entry = effect.entry
     model = {
@@ -72,9 +74,9 @@ def decide(visit: Visit) -> Answer:
     """
     handle, decision = str(visit.path["handle"]), visit.form_value("decision")
     if decision == "approve":
-        visit.broker.approve(handle, version_of(visit), visit.caller, visit.now)
+        StateChanges(visit.desk).approve(handle, version_of(visit), visit.caller, visit.now)
     elif decision == "reject":
-        visit.broker.reject(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
+        StateChanges(visit.desk).reject(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
     else:
         raise InvalidInput([Problem("request", 0, "decision", "is none", decision, "say approve or reject")])
     return Moved(f"/reservations/{handle}")

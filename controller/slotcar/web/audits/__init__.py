@@ -32,8 +32,8 @@ def show(visit: Visit) -> Answer:
     verb = verbs.Audits(name or None, None, iso(window.start), iso(window.end))
     answer = visit.context.desk.send(verb, visit.caller)
     model: dict[str, Any] = {
-        "window": window, "said": range_text, "name": name, "names": sorted(visit.broker.network.sls),
-        "sequence": visit.broker.ledger.last_event(), "step": answer["step"], "all": answer["items"],
+        "window": window, "said": range_text, "name": name, "names": sorted(visit.desk.network.sls),
+        "sequence": visit.desk.ledger.last_event(), "step": answer["step"], "all": answer["items"],
         "agreed": {one["sls"]: agreed_words(one) for one in answer["items"]},
     }  # fmt: skip
     if name:

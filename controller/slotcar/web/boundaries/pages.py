@@ -27,7 +27,7 @@ def listed(visit: Visit) -> Answer:
     following = f"/boundaries?{urlencode({'from': iso(counts[PAGE - 1].at)})}" if len(counts) > PAGE else ""
     model = {
         "items": counts[:PAGE], "since": since, "next": following, "asked": text,
-        "sequence": visit.broker.ledger.last_event(),
+        "sequence": visit.desk.ledger.last_event(),
     }  # fmt: skip
     return Shown("boundaries/list.html", model)
 
@@ -42,7 +42,7 @@ def part(visit: Visit) -> Answer:
 
 def _model(visit: Visit) -> dict[str, Any]:
     at = _instant(visit)
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     view = visit.overview.boundary(at, visit.caller, visit.now)
     return {"boundary": boundary_rows(view, visit.parameter("after")), "sequence": sequence}
 

@@ -19,8 +19,8 @@ def show(visit: Visit) -> Answer:
     Raises:
         InvalidInput: an end system or the volume is wrong.
     """
-    desk, network = visit.context.desk, visit.broker.network
-    hosts = [one["name"] for one in visit.broker.endpoints(visit.caller)["hosts"]]
+    desk, network = visit.desk, visit.desk.network
+    hosts = [one["name"] for one in visit.desk.send(verbs.Endpoints(), visit.caller)["hosts"]]
     destination, source = visit.parameter("destination"), visit.parameter("source")
     volume = visit.parameter("volume", USUAL_VOLUME)
     listed: list[documents.Costs] = []

@@ -6,7 +6,9 @@ from typing import Any
 
 from slotcar.base.timebase import Window
 from slotcar.book.rules import roles
+from slotcar.desk.logs import Logs
 from slotcar.desk.overview import ResourcePage
+from slotcar.desk.routers import Routers
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import holds_of
 from slotcar.store.queries import EventFilter
@@ -35,8 +37,8 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     Raises:
         NotAllowed.
     """
-    sequence = visit.broker.ledger.last_event()
-    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
+    sequence = visit.desk.ledger.last_event()
+    states = visit.overview.device_states(visit.caller, visit.context.desk.loop, visit.now)
     after = visit.parameter("after")
     rest = [one for one in states if one.device > after]
     return {
@@ -52,20 +54,20 @@ def one(visit: Visit) -> Answer:
     """
     roles.require_overview(visit.caller, "see devices", "device_states")
     name = str(visit.path["device"])
-    network = visit.broker.network
+    network = visit.desk.network
     named_devices(network, [name])
-    sequence = visit.broker.ledger.last_event()
-    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
+    sequence = visit.desk.ledger.last_event()
+    states = visit.overview.device_states(visit.caller, visit.context.desk.loop, visit.now)
     state = next(one for one in states if one.device == name)
     window = Window(visit.now, visit.clock.parse("now + 1 d"))
     courses, more = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
     model = {
         "device": network.devices[name], "state": state, "mark": DEVICES[state.state], "sequence": sequence,
-        "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
+        "events": Logs(visit.desk).events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
         "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in courses],
         "more_resources": more is not None,
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
-        "held": holds_of(visit.broker.ledger, visit.now, [name]).get(name),
+        "held": holds_of(visit.desk.ledger, visit.now, [name]).get(name),
         "why_not": why_not_operator(visit.caller, "hold or release a router", "hold"),
         "domain": network.domains[network.devices[name].domain],
         "described": [one for _, one in sorted(network.devices[name].interfaces.items()) if one.description],
@@ -77,7 +79,7 @@ def one(visit: Visit) -> Answer:
 def wanted(visit: Visit) -> Answer:
     """The lines that a push would compare with, now."""
     name = str(visit.path["device"])
-    configurations = visit.broker.configurations(visit.now, visit.caller, [name])
+    configurations = Routers(visit.desk).configurations(visit.now, visit.caller, [name])
     lines = configurations[name].lines if name in configurations else ()
     return Shown("devices/wanted.html", {"name": name, "lines": lines})
 
@@ -89,7 +91,7 @@ def compare(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice, NotPossible.
     """
     name = str(visit.path["device"])
-    comparison = difference_document(name, visit.broker.compare([name], visit.caller, visit.now))
+    comparison = difference_document(name, Routers(visit.desk).compare([name], visit.caller, visit.now))
     diff = comparison.get("diff") or ()
     group = GroupRows(1, DiffGroup((name,), tuple(hunks_of(tuple(diff))))) if diff else None
     return Shown("devices/comparison.html", {"name": name, "comparison": comparison, "one": group}, heading=name)
@@ -101,7 +103,7 @@ def hold(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice. InvalidInput: `until` is no time, or past.
     """
     name, until = str(visit.path["device"]), visit.form_value("until")
-    visit.broker.held_routers.hold(
+    visit.desk.held_routers.hold(
         name, visit.caller, visit.now, visit.time("until", until) if until else None, visit.form_value("reason")
     )
     return Moved(f"/devices/{name}")
@@ -113,7 +115,7 @@ def release(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice. NotPossible: it is not held.
     """
     name = str(visit.path["device"])
-    visit.broker.held_routers.release(name, visit.caller, visit.now)
+    visit.desk.held_routers.release(name, visit.caller, visit.now)
     return Moved(f"/devices/{name}")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.book.model import State
+from slotcar.desk.entries import Entries
+from slotcar.desk.logs import Logs
 from slotcar.desk.overview import LOOK_AHEAD
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
@@ -26,7 +28,7 @@ def part(visit: Visit) -> Answer:
 
 
 def _model(visit: Visit) -> dict[str, Any]:
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     own = _whole(visit) if visit.may_overview else _own(visit)
     return {"sequence": sequence, "overview": visit.may_overview, **own}
 
@@ -36,8 +38,8 @@ def _whole(visit: Visit) -> dict[str, Any]:
     following: BoundaryRows | None = None
     if coming:
         following = boundary_rows(visit.overview.boundary(coming[0].at, visit.caller, visit.now))
-    waits = visit.broker.list(EntryFilter(waits=True, newest=True, limit=CARD + 1), visit.caller)
-    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
+    waits = Entries(visit.desk).list(EntryFilter(waits=True, newest=True, limit=CARD + 1), visit.caller)
+    states = visit.overview.device_states(visit.caller, visit.context.desk.loop, visit.now)
     return {
         "following": following,
         "more_devices": bool(following and following.following),
@@ -47,15 +49,15 @@ def _whole(visit: Visit) -> dict[str, Any]:
         "more_waiting": len(waits) > CARD,
         "troubles": troubles_of(states),
         "devices": summary_of(states),
-        "controller": controller_words(visit.context.loop, visit.now),
-        "events": visit.broker.events(EventFilter(), visit.caller, 0, CARD, newest=True),
+        "controller": controller_words(visit.context.desk.loop, visit.now),
+        "events": Logs(visit.desk).events(EventFilter(), visit.caller, 0, CARD, newest=True),
     }
 
 
 def _own(visit: Visit) -> dict[str, Any]:
     waiting = EntryFilter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD + 1)
     soonest = visit.overview.soonest(visit.caller, visit.now, CARD + 1)
-    waits = visit.broker.list(waiting, visit.caller)
+    waits = Entries(visit.desk).list(waiting, visit.caller)
     coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
     return {
         "running": rows_of(visit.with_slots(soonest[:CARD]), visit.clock),

@@ -46,11 +46,11 @@ def listed(visit: Visit) -> Answer:
     window, range_text = window_of(visit, "now", "now + 1 d")
     device, domain = visit.parameter("device") or None, visit.parameter("domain") or None
     page = ResourcePage((), device, domain, visit.parameter("after"), PAGE)
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     courses, after = visit.overview.resources(page, window, visit.caller, visit.now)
     query = {**range_text, "device": device, "domain": domain, "after": after}
     following = f"/links?{urlencode({key: value for key, value in query.items() if value})}" if after else ""
-    network = visit.broker.network
+    network = visit.desk.network
     rows = [
         (one, device_of(one.resource, network), percent_of(one), THRESHOLDS[level_of(percent_of(one))][1])
         for one in courses
@@ -80,7 +80,7 @@ def one(visit: Visit) -> Answer:
 def _model(visit: Visit) -> dict[str, Any]:
     name = str(visit.path["resource"])
     window, range_text = window_of(visit, "now", MONTH)
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     course = _course(visit, name, window)
     steps, rounded = course.steps(MOST_STEPS) if course else ((), False)
     after = visit.number("after")
@@ -99,9 +99,9 @@ def _model(visit: Visit) -> dict[str, Any]:
         "percent": percent_of(course) if course else 0, "sequence": sequence, "page": address,
         "next": f"{address}?{urlencode({**range_text, 'after': after + PAGE})}" if more else "",
         "data": f"/chart/steps?{urlencode({'resource': name, 'from': iso(window.start), 'until': iso(window.end)})}",
-        "device": device_of(course.resource, visit.broker.network) if course else "", "zone": visit.clock.name,
+        "device": device_of(course.resource, visit.desk.network) if course else "", "zone": visit.clock.name,
         "counted": _counted(course.resource) if course else "",
-        "description": description_of(course.resource, visit.broker.network) if course else "",
+        "description": description_of(course.resource, visit.desk.network) if course else "",
     }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def steps(visit: Visit) -> Answer:
     window = Window(*_ordered(visit, *(visit.time(key, visit.parameter(key)) for key in ("from", "until"))))
     points = min(visit.number("points") or MOST_STEPS, MOST_STEPS)
     course = _course(visit, visit.parameter("resource"), window)
-    return Data(course_document(course, visit.broker.network, points) if course else {"steps": []})
+    return Data(course_document(course, visit.desk.network, points) if course else {"steps": []})
 
 
 def window_of(visit: Visit, since: str, until: str) -> tuple[Window, dict[str, str]]:

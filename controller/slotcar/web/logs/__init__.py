@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.base.problems import InvalidInput, Problem
+from slotcar.desk.logs import Logs
 from slotcar.store.queries import EventFilter
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Shown, Visit
@@ -39,8 +40,8 @@ def _model(visit: Visit) -> dict[str, Any]:
         visit.time("from", filters["from"]) if filters["from"] else None,
         visit.time("until", filters["until"]) if filters["until"] else None, filters["owner"] or None,
     )  # fmt: skip
-    sequence = visit.broker.ledger.last_event()
-    events = visit.broker.events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
+    sequence = visit.desk.ledger.last_event()
+    events = Logs(visit.desk).events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
     query = {key: value for key, value in filters.items() if value}
     following = f"/log?{urlencode({**query, 'before': events[PAGE - 1].sequence})}" if len(events) > PAGE else ""
     rows = [

@@ -26,12 +26,14 @@ def _model(visit: Visit) -> dict[str, Any]:
     Raises:
         NotAllowed. InvalidInput: `after` is no number.
     """
-    sequence = visit.broker.ledger.last_event()
-    states = {one.device: one for one in visit.overview.device_states(visit.caller, visit.context.loop, visit.now)}
+    sequence = visit.desk.ledger.last_event()
+    states = {
+        one.device: one for one in visit.overview.device_states(visit.caller, visit.context.desk.loop, visit.now)
+    }
     window = Window(visit.now, visit.clock.parse("now + 1 h"))
     resources, _ = visit.overview.resources(ResourcePage(limit=1_000_000), window, visit.caller, visit.now)
     courses: dict[str, Course] = {str(one.resource): one for one in resources}
-    picture, after = picture_of(visit.broker.network, states, courses), visit.number("after")
+    picture, after = picture_of(visit.desk.network, states, courses), visit.number("after")
     following = after + PAGE
     return {
         "picture": picture, "legend": THRESHOLDS, "window": window, "sequence": sequence, "after": after,

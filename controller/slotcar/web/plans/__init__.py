@@ -11,6 +11,7 @@ from slotcar.api.plan_process import PlanRequest
 from slotcar.base.located_yaml import parse_json
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.rules import roles
+from slotcar.desk.files import ReservationFiles
 from slotcar.planning.in_the_way import looked_words
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
@@ -36,7 +37,7 @@ reservations:
 def form(visit: Visit) -> Answer:
     model = {
         "text": "", "example": EXAMPLE, "why_not": why_not_change(visit.caller, "apply"), "plan": None,
-        "sequence": visit.broker.ledger.last_event(), "set": SET,
+        "sequence": visit.desk.ledger.last_event(), "set": SET,
     }  # fmt: skip
     return Shown("plans/page.html", model)
 
@@ -48,9 +49,7 @@ def plan(visit: Visit) -> Answer:
     """
     text, set_name = visit.form_value("text"), visit.form_value("set", SET)
     request = PlanRequest(text, set_name, visit.caller, visit.now, PageStart(), LINES)
-    plan_document = json.loads(
-        from_thread.run(visit.context.plans.make, visit.broker, request, token=visit.event_loop)
-    )
+    plan_document = json.loads(from_thread.run(visit.context.plans.make, visit.desk, request, token=visit.event_loop))
     return Shown(
         "plans/plan.html",
         {
@@ -77,7 +76,9 @@ def apply(visit: Visit) -> Answer:
         document = None
     if not isinstance(document, dict):
         raise InvalidInput([Problem("request", 0, "plan", "is not a plan", "", "make the plan again")])
-    done = visit.broker.apply(plan_of_document(document, "plan", "make the plan again"), visit.caller, visit.now)
+    done = ReservationFiles(visit.desk).apply(
+        plan_of_document(document, "plan", "make the plan again"), visit.caller, visit.now
+    )
     return Shown("plans/applied.html", {"done": done}, heading="Applied")
 
 

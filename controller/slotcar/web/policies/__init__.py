@@ -12,12 +12,12 @@ from slotcar.web.visit import Answer, Shown, Visit
 
 def show(visit: Visit) -> Answer:
     roles.require_overview(visit.caller, "see policies")
-    site = visit.broker.ledger.terms.policy.reserving.site
+    site = visit.desk.ledger.terms.policy.reserving.site
     rows = [
         (policy_document(rule), words_of(rule), _words_for_refused(rule), rule.statement.text)
         for rule in site.policies.rules
     ]
-    return Shown("policies/page.html", {"rows": rows, "site": site, "sequence": visit.broker.ledger.last_event()})
+    return Shown("policies/page.html", {"rows": rows, "site": site, "sequence": visit.desk.ledger.last_event()})
 
 
 def _words_for_refused(rule: PolicyRule) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.book.model import State
 from slotcar.book.rules import roles
-from slotcar.broker import Options
 from slotcar.desk.enquiring import enquired
+from slotcar.desk.requests import Options, Requests
 from slotcar.reservation import from_mapping
 from slotcar.reservation.profiles import KINDS, service_of
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
@@ -18,13 +18,14 @@ from slotcar.web.serving import WebPage
 from slotcar.web.times import echo
 from slotcar.web.visit import Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_change
+from slotcar_client.wire import verbs
 
 #: A hold of the page: time to look at what was found, and to decide.
 HOLD = timedelta(minutes=15)
 
 
 def form(visit: Visit) -> Answer:
-    ends = visit.broker.endpoints(visit.caller)
+    ends = visit.desk.send(verbs.Endpoints(), visit.caller)
     fields = {key: visit.parameter(key, otherwise) for key, otherwise in FIELDS.items()}
     model = {
         "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
@@ -33,7 +34,7 @@ def form(visit: Visit) -> Answer:
         "kinds": [(name.value, kind.applications) for name, kind in KINDS.items()],
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
         "why_not": why_not_change(visit.caller, "create"), "operator": visit.is_operator,
-        "sequence": visit.broker.ledger.last_event(),
+        "sequence": visit.desk.ledger.last_event(),
     }  # fmt: skip
     return Shown("requests/page.html", model)
 
@@ -76,7 +77,7 @@ def reserve(visit: Visit) -> Answer:
     body = body_of(fields, visit.clock)
     body["owner"] = roles.owner_for(visit.caller, body.get("owner"))
     hold = HOLD if visit.form_value("how") == "hold" else None
-    entry = visit.broker.create(from_mapping(body, visit.now), visit.caller, visit.now, Options(hold=hold))
+    entry = Requests(visit.desk).create(from_mapping(body, visit.now), visit.caller, visit.now, Options(hold=hold))
     assert entry.state in (State.HELD, State.COMMITTED, State.AWAITING_APPROVAL)
     return Moved(f"/reservations/{entry.handle}")
 

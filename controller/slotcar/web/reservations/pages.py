@@ -12,7 +12,10 @@ from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_duration
 from slotcar.book.delegating import delegation_to
 from slotcar.book.model import Entry, State
-from slotcar.broker.delegations import Delegations
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.delegating import Delegations
+from slotcar.desk.entries import Entries
+from slotcar.desk.logs import Logs
 from slotcar.desk.reading import label_of
 from slotcar.policy.delegating import DELEGABLE, SEE
 from slotcar.policy.verdict import NotAllowed
@@ -75,8 +78,8 @@ def _list_model(visit: Visit) -> dict[str, Any]:
         visit.parameter("until"),
     )
     wanted = _filter(visit, filters)
-    sequence = visit.broker.ledger.last_event()
-    listed = visit.broker.page(wanted, visit.caller)
+    sequence = visit.desk.ledger.last_event()
+    listed = Entries(visit.desk).page(wanted, visit.caller)
     page = visit.with_slots(listed.entries[:PAGE])
     parameters = {
         "search": filters.search,
@@ -132,10 +135,10 @@ def _model(visit: Visit) -> dict[str, Any]:
     Raises:
         UnknownHandle.
     """
-    sequence = visit.broker.ledger.last_event()
-    (entry,) = visit.with_slots([visit.broker.status(str(visit.path["handle"]), visit.caller)])
+    sequence = visit.desk.ledger.last_event()
+    (entry,) = visit.with_slots([Entries(visit.desk).status(str(visit.path["handle"]), visit.caller)])
     reservation = entry.reservation
-    history = visit.broker.events(EventFilter(handle=entry.handle), visit.caller, 0, HISTORY, newest=True)
+    history = Logs(visit.desk).events(EventFilter(handle=entry.handle), visit.caller, 0, HISTORY, newest=True)
     return {
         "entry": entry,
         "row": row_of(entry, visit.clock),
@@ -173,7 +176,7 @@ def _why_not(visit: Visit, entry: Entry, verb: str) -> str:
     if delegation_to(visit.caller, entry, visit.now) is None:
         return why_not_change(visit.caller, verb, entry.reservation.owner)
     try:
-        acting(visit.caller, entry, verb, visit.broker.site, visit.now)
+        acting(visit.caller, entry, verb, visit.desk.site, visit.now)
     except NotAllowed as error:
         words = str(error)
         return f"{words[:1].upper()}{words[1:]}."
@@ -191,25 +194,25 @@ def delegate(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
     until = visit.time("until", visit.form_value("until"))
     rights = [*visit.form.get("may", ())] or [SEE]
-    Delegations(visit.broker).give(handle, visit.form_value("to"), rights, until, visit.caller, visit.now)
+    Delegations(visit.desk).give(handle, visit.form_value("to"), rights, until, visit.caller, visit.now)
     return Moved(f"/reservations/{handle}")
 
 
 def withdraw(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
-    Delegations(visit.broker).withdraw(handle, visit.form_value("to"), visit.caller, visit.now)
+    Delegations(visit.desk).withdraw(handle, visit.form_value("to"), visit.caller, visit.now)
     return Moved(f"/reservations/{handle}")
 
 
 def commit(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
-    visit.broker.commit(handle, visit.caller, visit.now, version_of(visit))
+    StateChanges(visit.desk).commit(handle, visit.caller, visit.now, version_of(visit))
     return Moved(f"/reservations/{handle}")
 
 
 def cancel(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
-    visit.broker.cancel(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
+    StateChanges(visit.desk).cancel(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
     return Moved(f"/reservations/{handle}")
 
 
@@ -219,7 +222,7 @@ def extend(visit: Visit) -> Answer:
         by = parse_duration(visit.form_value("by"))
     except UnitError as error:
         raise InvalidInput([Problem("request", 0, "by", error.message, error.value, error.hint)]) from error
-    visit.broker.extend(handle, by, visit.caller, visit.now, version_of(visit))
+    StateChanges(visit.desk).extend(handle, by, visit.caller, visit.now, version_of(visit))
     return Moved(f"/reservations/{handle}")
 
 

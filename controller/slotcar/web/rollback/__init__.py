@@ -19,11 +19,11 @@ def listed(visit: Visit) -> Answer:
     Raises:
         NotAllowed. InvalidInput: a file of the archive is broken.
     """
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     revisions, following = visit.overview.revisions(visit.parameter("before") or None, PAGE, visit.caller)
     model = {
         "rows": revisions, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
-        "devices": sorted(visit.broker.network.devices),
+        "devices": sorted(visit.desk.network.devices),
         "why_not": why_not_operator(visit.caller, "roll a router back", "rollback"),
     }  # fmt: skip
     return Shown("rollback/list.html", model)
@@ -37,8 +37,8 @@ def preview(visit: Visit) -> Answer:
     """
     roles.require_operator(visit.caller, "preview a rollback", "preview_rollback")
     device, to = _goal(visit)
-    sequence = visit.broker.ledger.last_event()
-    preview = visit.broker.held_routers.rollback_preview(device, to, visit.caller, visit.now)
+    sequence = visit.desk.ledger.last_event()
+    preview = visit.desk.held_routers.rollback_preview(device, to, visit.caller, visit.now)
     model: dict[str, Any] = {
         "device": device, "to": to, "preview": preview, "sequence": sequence,
         "groups": [
@@ -61,7 +61,7 @@ def roll_back(visit: Visit) -> Answer:
             [Problem("request", 0, "typed", "is not the router's name", visit.form_value("typed"), f"type {device}")]
         )
     until = visit.form_value("until")
-    visit.broker.held_routers.roll_back(
+    visit.desk.held_routers.roll_back(
         device, to, visit.caller, visit.now, visit.time("until", until) if until else None
     )
     return Moved(f"/devices/{device}")
@@ -72,7 +72,7 @@ def _goal(visit: Visit) -> tuple[str, str]:
         visit.parameter("device") or visit.form_value("device"),
         visit.parameter("to") or visit.form_value("to"),
     )
-    named_devices(visit.broker.network, [device])
+    named_devices(visit.desk.network, [device])
     if not to:
         raise InvalidInput(
             [Problem("request", 0, "to", "is missing", "", "say `baseline`, a revision, or a time with its zone")]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError, parse_any_bps
-from slotcar.broker.shares import Shares
+from slotcar.desk.sharing import Shares
 from slotcar.policy.sharing import ALL_SERVICES, hours_of, hours_text
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
@@ -16,14 +16,14 @@ Value = TypeVar("Value")
 
 
 def show(visit: Visit) -> Answer:
-    shares = Shares(visit.broker)
+    shares = Shares(visit.desk)
     model = {
         "shares": shares.listed(visit.caller, visit.now),
         "communities": shares.communities(visit.caller, visit.now),
         "overview": visit.may_overview,
         "services": ALL_SERVICES,
         "hours_text": hours_text,
-        "sequence": visit.broker.ledger.last_event(),
+        "sequence": visit.desk.ledger.last_event(),
     }
     return Shown("shares/page.html", model)
 
@@ -40,7 +40,7 @@ def give(visit: Visit) -> Answer:
     until = visit.time("until", end) if end else None
     name = visit.form_value("name")
     members, services = visit.form.get("members", ()), visit.form.get("services", ())
-    Shares(visit.broker).give(
+    Shares(visit.desk).give(
         str(visit.path["community"]), name, members, rate_bps, until, at, services, visit.caller, visit.now
     )
     return Moved("/shares")
@@ -58,7 +58,7 @@ def _read(key: str, parse: Callable[[str], Value], text: str) -> Value:
 
 
 def withdraw(visit: Visit) -> Answer:
-    Shares(visit.broker).withdraw(str(visit.path["community"]), visit.form_value("name"), visit.caller, visit.now)
+    Shares(visit.desk).withdraw(str(visit.path["community"]), visit.form_value("name"), visit.caller, visit.now)
     return Moved("/shares")
 
 

@@ -50,7 +50,7 @@ def go_to_issuer(visit: Visit) -> Answer:
     provider = next((one for one in bearers.providers.values() if one.issuer.name == name and one.issuer.page), None)
     if provider is None:
         return Moved(SIGN_IN)
-    store, back = visit.broker.ledger.sign_ins, own_address(visit.parameter("next", "/"))
+    store, back = visit.desk.ledger.sign_ins, own_address(visit.parameter("next", "/"))
     going = begin(provider, store, visit.origin + BACK, back, USUAL_ZONE, visit.now)
     return Moved(going.address, browser=going.browser)
 
@@ -64,7 +64,7 @@ def come_back(visit: Visit) -> Answer:
     answer = {key: values[0] for key, values in visit.query.items() if values}
     try:
         session_id, back = finish(
-            visit.context.bearers.providers, visit.sessions, visit.broker.ledger.sign_ins, visit.origin + BACK,
+            visit.context.bearers.providers, visit.sessions, visit.desk.ledger.sign_ins, visit.origin + BACK,
             visit.browser, answer, visit.now,
         )  # fmt: skip
     except NotSignedIn as error:

@@ -43,7 +43,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         raise InvalidInput([Problem("query", 0, "by", "is nothing to sum by", by, f"say one of {', '.join(BY)}")])
     month: Window = month_at(visit.now)
     window, range_text = window_of(visit, visit.clock.written(month.start), visit.clock.written(month.end))
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     table = visit.overview.usage(cast(SummedBy, by), window, visit.caller)
     most = max((row.bits for row in table.rows), default=0) or 1
     listed = greatest(table.rows)

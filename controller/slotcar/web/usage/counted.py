@@ -60,7 +60,7 @@ def unused(visit: Visit) -> Answer:
         "looked_back": LOOKED_BACK,
         "left_out": max(0, len(listed["items"]) - PAGE),
     }
-    return Shown("usage/unused.html", {**model, "sequence": visit.broker.ledger.last_event()})
+    return Shown("usage/unused.html", {**model, "sequence": visit.desk.ledger.last_event()})
 
 
 def reservation_curve(visit: Visit) -> Answer:
@@ -78,7 +78,7 @@ def link_curve(visit: Visit) -> Answer:
 
 
 def _common(visit: Visit, window: Window, range_text: Mapping[str, str]) -> dict[str, Any]:
-    sequence = visit.broker.ledger.last_event()
+    sequence = visit.desk.ledger.last_event()
     return {"window": window, "said": range_text, "sequence": sequence, "zone": visit.clock.name}
 
 

@@ -11,7 +11,9 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.errors import EndpointNotAllowed
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.broker import Broker, Options
+from slotcar.desk.changes import StateChanges
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
@@ -150,15 +152,15 @@ def test_a_hold_from_before_the_inventory_named_owners_is_neither_kept_on_nor_co
     now, caller = datetime.now(UTC), Caller("astro", Role.REQUESTER, "astro")
     settings = Settings(state_dir=tmp_path, inventory=GARNET, approval_rate_bps="20 Mbit/s")
     wanted = {**body(owner="astro", destination="lbnl-competing:6001"), "start": iso(START)}
-    before = Broker(ledger, network, settings)
-    held = before.create(from_mapping(wanted, now), caller, now, Options(hold=HOUR))
-    waiting = before.create(from_mapping({**wanted, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
-    after = Broker(ledger, owned(network), settings)
+    before = Desk(ledger, network, settings)
+    held = Requests(before).create(from_mapping(wanted, now), caller, now, Options(hold=HOUR))
+    waiting = Requests(before).create(from_mapping({**wanted, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
+    after = Desk(ledger, owned(network), settings)
     with pytest.raises(EndpointNotAllowed):
-        after.commit(held.handle, caller, now)
+        StateChanges(after).commit(held.handle, caller, now)
     with pytest.raises(EndpointNotAllowed):
-        after.extend(held.handle, 2 * HOUR, caller, now)
+        StateChanges(after).extend(held.handle, 2 * HOUR, caller, now)
     with pytest.raises(EndpointNotAllowed):
-        after.bind(held.handle, caller, now, source_port=4000)
+        Requests(after).bind(held.handle, caller, now, source_port=4000)
     with pytest.raises(EndpointNotAllowed):
-        after.approve(waiting.handle, 1, Caller("ops", Role.OPERATOR), now)
+        StateChanges(after).approve(waiting.handle, 1, Caller("ops", Role.OPERATOR), now)

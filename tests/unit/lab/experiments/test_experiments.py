@@ -14,7 +14,7 @@ from slotcar.book.shares import BackgroundShares
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of, plan_offline
 from slotcar.planning.source import read_source
-from slotcar.wiring import policy_of
+from slotcar.planning.terms import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue
 from slotcar_lab.experiments.catalogue import NAMES, find

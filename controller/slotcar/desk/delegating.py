@@ -14,7 +14,8 @@ from slotcar.book.errors import DelegationRefused
 from slotcar.book.handing import Give, Withdraw
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import may_overview, only_owner
-from slotcar.broker.queries import Queries
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.policy.asking import verdict_on
 from slotcar.policy.caller import Caller
 from slotcar.policy.delegating import DELEGABLE, Delegation, as_requester
@@ -26,7 +27,7 @@ CALLER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Delegations:
-    broker: Queries
+    desk: Desk
 
     def give(
         self, which: str, to: str, may: Collection[str], until: datetime, caller: Caller, now: datetime,
@@ -38,17 +39,17 @@ class Delegations:
             InvalidInput: with all that is wrong. NotAllowed: the caller may not delegate, or not do so itself.
             DelegationRefused: to itself, or the reservation is over, or ends before. UnknownHandle, StaleVersion.
         """
-        entry = self.broker.status(which, caller)
-        caller = access.acting(caller, entry, "delegate", self.broker.site, now)
+        entry = Entries(self.desk).status(which, caller)
+        caller = access.acting(caller, entry, "delegate", self.desk.site, now)
         _check(to, may, until, now)
         owner, name = entry.reservation.owner, "/".join(entry.reservation.key)
         if to in (caller.name, owner):
             raise DelegationRefused(f"{to} has its own rights on {name}: delegate to somebody else")
-        groups = caller.member_of.groups - self.broker.site.groups.keys()
+        groups = caller.member_of.groups - self.desk.site.groups.keys()
         verbs = tuple(one for one in DELEGABLE if one in may)
         self._require_own(caller, verbs, owner, groups)
         delegation = Delegation(to, verbs, until, caller.name, now, tuple(sorted(groups)))
-        return self.broker.ledger.run(Give(now, entry.handle, caller.actor, expected_version, delegation=delegation))
+        return self.desk.ledger.run(Give(now, entry.handle, caller.actor, expected_version, delegation=delegation))
 
     def withdraw(
         self, which: str, to: str, caller: Caller, now: datetime, expected_version: int | None = None
@@ -58,23 +59,23 @@ class Delegations:
         Raises:
             NotAllowed: the caller may not. DelegationRefused: it has nothing of it. UnknownHandle, StaleVersion.
         """
-        entry = self.broker.status(which, caller)
-        caller = access.acting(caller, entry, "withdraw", self.broker.site, now)
-        return self.broker.ledger.run(Withdraw(now, entry.handle, caller.actor, expected_version, to=to))
+        entry = Entries(self.desk).status(which, caller)
+        caller = access.acting(caller, entry, "withdraw", self.desk.site, now)
+        return self.desk.ledger.run(Withdraw(now, entry.handle, caller.actor, expected_version, to=to))
 
     def listed(self, caller: Caller, now: datetime, after: int = 0, limit: int = 100) -> tuple[Entry, ...]:
         """Reservations of which something is delegated, by number: those of the caller's owner, and those of which it was
         handed something; all for whoever sees all owners."""
         if may_overview(caller):
-            return self.broker.ledger.delegated(now, after=after, limit=limit)
-        return self.broker.ledger.delegated(now, only_owner(caller), caller.name, after, limit)
+            return self.desk.ledger.delegated(now, after=after, limit=limit)
+        return self.desk.ledger.delegated(now, only_owner(caller), caller.name, after, limit)
 
     def _require_own(self, caller: Caller, verbs: Sequence[str], owner: str, groups: frozenset[str]) -> None:
         """
         Raises:
             NotAllowed: a requester of the owner, as which the rights are handed on, has not all of them.
         """
-        giver = as_requester(caller.name, owner, groups, self.broker.site)
+        giver = as_requester(caller.name, owner, groups, self.desk.site)
         for verb in verbs:
             verdict = verdict_on(giver, verb, owner)
             if not verdict.allowed:

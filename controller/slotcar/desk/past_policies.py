@@ -12,7 +12,8 @@ from slotcar.book.permitting import LiveInTransaction, owners_of
 from slotcar.book.rules.reserving import whose_of
 from slotcar.book.rules.roles import require_operator
 from slotcar.book.share_bounds import share_sentence, verdicts_on_shares
-from slotcar.broker.queries import Queries
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.planning.policy_answers import (
     PolicyAnswer,
     PolicyDecision,
@@ -48,7 +49,7 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class PastPolicies:
-    broker: Queries
+    desk: Desk
 
     def why(self, which: str, caller: Caller, now: datetime) -> Why:
         """Of the last request about a reservation, or of one that was refused.
@@ -57,17 +58,17 @@ class PastPolicies:
             UnknownHandle: there is none that the caller may see.
         """
         handle, owner = self._of(which, caller)
-        site = self.broker.ledger.terms.policy.reserving.site
+        site = self.desk.ledger.terms.policy.reserving.site
         owners = frozenset().union(*(owners_of(one, site) for one in whose_of(site, owner)))
         events = self._events(handle, REQUESTS)
         if not events:
             raise UnknownHandle(which)
-        history = self.broker.ledger.policy_history(events[0].at, owners)
+        history = self.desk.ledger.policy_history(events[0].at, owners)
         replay = PolicyReplay(history.entries, self.routed)
         last = None
         for request in replay.run(history.events):
             if request.event.handle == handle:
-                last = request, decision_then(self.broker.ledger.terms, request, replay.live)
+                last = request, decision_then(self.desk.ledger.terms, request, replay.live)
         if last is None:
             raise UnknownHandle(which)
         return Why(*last, self._as_of_now(last[0], now))
@@ -81,17 +82,17 @@ class PastPolicies:
             NotAllowed: no operator.
         """
         require_operator(caller, "see what other policies would have refused")
-        history = self.broker.ledger.policy_history(since)
+        history = self.desk.ledger.policy_history(since)
         replay = PolicyReplay(history.entries, self.routed)
-        return differences(self.broker.ledger.terms, site, history, replay, since)
+        return differences(self.desk.ledger.terms, site, history, replay, since)
 
     def _of(self, which: str, caller: Caller) -> tuple[str, str]:
         """The handle and the owner of what is named; what was refused has an event and no entry."""
         if not is_storable(which):
             raise UnknownHandle(which)
         refused = () if "/" in which else self._events(which, (PolicyRefused.kind,))
-        if not refused or self.broker.ledger.get(which) is not None:
-            entry = self.broker.status(which, caller)
+        if not refused or self.desk.ledger.get(which) is not None:
+            entry = Entries(self.desk).status(which, caller)
             if not verdict_on(
                 caller, "policy_why", entry.reservation.owner
             ).allowed:  # totals are no delegate's business
@@ -103,14 +104,14 @@ class PastPolicies:
         return which, owner
 
     def _events(self, handle: str, kinds: Sequence[str]) -> tuple[Event, ...]:
-        return self.broker.ledger.events_of(EventFilter(kinds, handle=handle), after=None, limit=MOST_EVENTS)
+        return self.desk.ledger.events_of(EventFilter(kinds, handle=handle), after=None, limit=MOST_EVENTS)
 
     def _as_of_now(self, request: PastRequest, now: datetime) -> PolicyDecision:
         """As if it were asked again: with its present form where there is one."""
-        terms = self.broker.ledger.terms
-        transaction = self.broker.ledger.live_copy(now).transaction()
+        terms = self.desk.ledger.terms
+        transaction = self.desk.ledger.live_copy(now).transaction()
         live = LiveInTransaction(transaction)
-        present = self.broker.ledger.get(request.entry.handle)
+        present = self.desk.ledger.get(request.entry.handle)
         entry = present if present is not None and request.permitted and present.state in OCCUPYING else request.entry
         site = terms.policy.reserving.site
         entry = replace(entry, proposed=None)
@@ -129,4 +130,4 @@ class PastPolicies:
 
     def routed(self, reservation: Reservation, handle: str, at: datetime) -> Entry:
         """What was refused, on its shortest way."""
-        return route(reservation, self.broker.network).entry(handle, 0, at)
+        return route(reservation, self.desk.network).entry(handle, 0, at)

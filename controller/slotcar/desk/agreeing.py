@@ -1,22 +1,22 @@
-"""The agreement of a controller that has one domain, composed from its settings and its broker."""
+"""The agreement of a controller that has one domain, composed from its settings and its desk."""
 
 from __future__ import annotations
 
-from slotcar.broker.broker import Broker
-from slotcar.broker.segments import LedgerSegments
+from slotcar.desk.desk import Desk
+from slotcar.desk.segments import LedgerSegments
 from slotcar.domains.agreement import Agreement, Threads
 from slotcar.domains.carrying import HttpsCarrier
 from slotcar.domains.keys import load_key
 from slotcar.domains.neighbours import load_neighbours
 
 
-def agreement_for(broker: Broker) -> Agreement | None:
+def agreement_for(desk: Desk) -> Agreement | None:
     """None where the controller has all domains of its inventory.
 
     Raises:
         KeyUnusable: the domain's key, or a neighbour's certificate.
     """
-    settings = broker.settings
+    settings = desk.settings
     if settings.domain is None:
         return None
     key = load_key(settings.domain, settings.domain_key_path, settings.domain_certificate_path)
@@ -24,7 +24,7 @@ def agreement_for(broker: Broker) -> Agreement | None:
     folder = inventory if inventory.is_dir() else inventory.parent
     carrier, threads = HttpsCarrier(key), Threads()
     return Agreement(
-        settings.domain, broker.network, broker.ledger.connections, LedgerSegments(broker, settings.domain), key,
-        load_neighbours(broker.network, settings.domain, folder), carrier, broker.clocks.now, threads,
-        (threads.close, carrier.close), record=broker.ledger.record,
+        settings.domain, desk.network, desk.ledger.connections, LedgerSegments(desk, settings.domain), key,
+        load_neighbours(desk.network, settings.domain, folder), carrier, desk.clocks.now, threads,
+        (threads.close, carrier.close), record=desk.ledger.record,
     )  # fmt: skip

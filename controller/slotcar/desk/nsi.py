@@ -1,4 +1,4 @@
-"""What of a controller speaks NSI, composed from its settings, its broker and its agreement."""
+"""What of a controller speaks NSI, composed from its settings, its desk and its agreement."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from slotcar.base.problems import InvalidInput, Problem, SlotcarError
-from slotcar.broker.broker import Broker
-from slotcar.broker.segments import LedgerSegments
+from slotcar.desk.desk import Desk
+from slotcar.desk.segments import LedgerSegments
 from slotcar.domains.agreement import Agreement, Threads
 from slotcar.domains.keeping import connection_of
 from slotcar.domains.model import ConnectionPhase
@@ -70,33 +70,31 @@ class NsiParts:
                     self.agreement.meetings.troubles[neighbour.name] = f"{self.domain}: {error}"
 
 
-def nsi_for(broker: Broker, agreement: Agreement | None) -> NsiParts | None:
+def nsi_for(desk: Desk, agreement: Agreement | None) -> NsiParts | None:
     """None where NSI is not spoken.
 
     Raises:
         InvalidInput: the settings and the inventory do not say who this is.
     """
-    settings = broker.settings
+    settings = desk.settings
     if settings.nsi_url is None:
         return None
-    side = broker.network.domains[agreement.name].nsi if agreement else None
+    side = desk.network.domains[agreement.name].nsi if agreement else None
     if agreement is None or side is None:
         hint = "set SLOTCAR_DOMAIN, and say `nsi: {nsa: urn:ogf:network:…:nsa}` in that domain's `slotcar_domain`"
         raise InvalidInput([Problem("SLOTCAR_NSI_URL", 0, "", "is set, and NSI does not know who this is", "", hint)])
     identity = NsiIdentity(side.nsa, side.network, settings.nsi_url)
-    poster, threads, ledger = NsiPoster(), Threads(), broker.ledger
-    now = broker.clocks.now
+    poster, threads, ledger = NsiPoster(), Threads(), desk.ledger
+    now = desk.clocks.now
     provider = NsiProvider(
-        identity, agreement, ledger.nsi_provided, LedgerSegments(broker, agreement.name), poster.post,
+        identity, agreement, ledger.nsi_provided, LedgerSegments(desk, agreement.name), poster.post,
         settings.nsi_open_end, now, threads,
     )  # fmt: skip
     agreement.watchers.append(provider.changed)
     neighbours = {
-        name: NsiNeighbour(
-            name, agreement.name, other, identity, broker.network, ledger.nsi_requested, poster.post, now
-        )
-        for name in neighbours_of(broker.network, agreement.name)
-        if (other := broker.network.domains[name].nsi) is not None and other.provider
+        name: NsiNeighbour(name, agreement.name, other, identity, desk.network, ledger.nsi_requested, poster.post, now)
+        for name in neighbours_of(desk.network, agreement.name)
+        if (other := desk.network.domains[name].nsi) is not None and other.provider
     }
     agreement.foreign = neighbours
 

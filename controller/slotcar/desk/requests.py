@@ -1,39 +1,35 @@
-"""What asks the slot tables for room: create, modify, report and bind, on one of the paths that a reservation may take."""
+"""What asks the slot tables for room: create, modify, report, bind, enquire, on one of the paths that a reservation may
+take."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from slotcar.admission import capacities
-from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
-from slotcar.auth import access
-from slotcar.book.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
+from slotcar.book.model import AdmissionRequest, Alternative, Entry, State
 from slotcar.book.operations import Admit, Rebind
 from slotcar.book.reporting import Report
-from slotcar.book.rules import roles
+from slotcar.book.rules import request_limits, roles
 from slotcar.book.rules.request_limits import require_few_windows, require_short_key
 from slotcar.book.rules.roles import Caller
-from slotcar.broker.queries import Queries
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.network.elsewhere import leaves
 from slotcar.network.path.model import Path
+from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
-from slotcar.planning.platform_limits import PlatformLimits, after_admission
-from slotcar.planning.routing import RoutedReservation, route, routed_ways
+from slotcar.planning.platform_limits import after_admission
+from slotcar.planning.routing import RoutedReservation, route, routed_ways, ways
 from slotcar.policy.asking import kind_of
 from slotcar.policy.reserving import ACTION, ATTESTATION
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
-from slotcar.wiring import policy_of
-
-#: Of joint moves.
-SOLVER = HighsSolver()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +44,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Requests(Queries):
-    """The part of `Broker` that asks admission. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
+class Requests:
+    """Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
 
-    _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        Queries.__post_init__(self)
-        object.__setattr__(self, "_platform_limits", PlatformLimits(self.network))
-        policy = policy_of(self.settings, self.network)
-        terms = Terms(
-            capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of, self.delay_bounds.check
-        )
-        self.ledger.set_terms(terms)
+    desk: Desk
 
     def create(self, reservation: Reservation, caller: Caller, now: datetime, options: Options = Options()) -> Entry:
         """Admits and commits, or holds, or leaves it to approval.
@@ -100,7 +87,7 @@ class Requests(Queries):
             RefusedByAdmission: no room. CannotExpress, RefusedByPolicy: see `create`. StaleVersion: it is not at
             `expected_version`. NotPossible: see `modified`.
         """
-        entry, caller = self._changeable(which, caller, "modify", now, alone=True)
+        entry, caller = Entries(self.desk).changeable(which, caller, "modify", now, alone=True)
         reservation = modified(entry.reservation, change, now)
         return self._admit(
             reservation,
@@ -136,14 +123,14 @@ class Requests(Queries):
         Raises:
             ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
         """
-        entry, caller = self._changeable(which, caller, "progress", now)
-        reported = self.ledger.run(
+        entry, caller = Entries(self.desk).changeable(which, caller, "progress", now)
+        reported = self.desk.ledger.run(
             Report(now, entry.handle, caller.actor, expected_version, remaining_bytes=remaining_bytes)
         )
         if reported.state is State.ENDED:
             from slotcar.measuring.costs.history import note_finished
 
-            note_finished(reported, self.ledger.measurements, self.network)
+            note_finished(reported, self.desk.ledger.measurements, self.desk.network)
         return reported
 
     def bind(
@@ -164,53 +151,60 @@ class Requests(Queries):
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
-        entry, caller = self._changeable(which, caller, "bind", now)
+        entry, caller = Entries(self.desk).changeable(which, caller, "bind", now)
         if entry.reservation.claim is not None:
             raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
         change = entry.proposed
         reservation = with_ports(entry.reservation, source_port, destination_port)
-        return self.ledger.run(
+        return self.desk.ledger.run(
             Rebind(
                 now,
                 entry.handle,
                 caller.actor,
                 expected_version if expected_version is not None else entry.version,
                 reservation=require_valid(reservation),
-                condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
+                condition=self.desk.platform_limits.condition(
+                    RoutedReservation(reservation, entry.paths, entry.demands)
+                ),
                 proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
                 names_others=roles.may_see_all(caller),
             )
         )
 
-    def _changeable(
-        self, which: str, caller: Caller, verb: str, now: datetime, *, alone: bool = False
-    ) -> tuple[Entry, Caller]:
-        """The entry, where the caller may change it, and with whose rights: its own, or those of whoever delegated it.
-        `alone`: a member of a group is refused, because the others would not change with it."""
-        entry = self.status(which, caller)
-        acts = access.acting(caller, entry, verb, self.site, now)
-        return (self._alone(entry) if alone else entry), acts
+    def enquire(self, reservation: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
+        """The highest rate each way over the windows (GARA's enquire), and what is free over time.
 
-    @staticmethod
-    def _alone(entry: Entry) -> Entry:
-        """
         Raises:
-            NotPossible: it is a member of a group, which is decided whole.
+            NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
-        if entry.group is not None:
-            raise NotPossible(f"{entry.handle} is a member of the group {entry.group}: change the whole group instead")
-        return entry
+        self.desk.ledger.terms.policy.check_horizon(reservation, now)
+        request_limits.require_few_windows([("", reservation)], self.desk.settings.max_windows)
+        choices = ways(reservation, self.desk.network, self.desk.settings.paths)
+        answer, _ = self.desk.ledger.ask(
+            lambda tables: ask_tables(reservation, choices, self.desk.network, tables), now
+        )
+        return answer
+
+    def addable(self, which: str, caller: Caller, now: datetime) -> EnquiryAnswer:
+        """What could be added to a reservation of the caller's own, from now to its end.
+
+        Raises:
+            UnknownHandle: see `status`. NotPossible: see `ask_to_add`.
+        """
+        entry = Entries(self.desk).status(which, caller)
+        answer, _ = self.desk.ledger.ask(lambda tables: ask_to_add(entry, self.desk.network, tables, now), now)
+        return answer
 
     def _admit(
         self, reservation: Reservation, caller: Caller, now: datetime, present: Sequence[Path] = (), **how: Any
     ) -> Entry:
         """`present`: the paths of the reservation that this is another form of."""
-        require_few_windows([("", reservation)], self.settings.max_windows)
-        routed = route(require_valid(reservation), self.network)
+        require_few_windows([("", reservation)], self.desk.settings.max_windows)
+        routed = route(require_valid(reservation), self.desk.network)
         how |= self._of_community(reservation, caller)
-        if self.settings.paths == 1:
-            require_it_may_fit([routed], self.ledger.terms.capacities, now)
-            answer = self.ledger.run(Admit(now, self._request(routed, caller, **how)))
+        if self.desk.settings.paths == 1:
+            require_it_may_fit([routed], self.desk.ledger.terms.capacities, now)
+            answer = self.desk.ledger.run(Admit(now, self.request(routed, caller, **how)))
         else:
             answer = self._admit_on_one(routed, caller, now, present, **how)
         if isinstance(answer, Refused):
@@ -220,14 +214,14 @@ class Requests(Queries):
     def _of_community(self, reservation: Reservation, caller: Caller) -> dict[str, str]:
         """What the server of the owner's community says, where it has one and policies may ask for it. It is asked before
         the ledger's lock is taken."""
-        site = self.ledger.terms.policy.reserving.site
+        site = self.desk.ledger.terms.policy.reserving.site
         name = site.community_of(reservation.owner)
         server = site.communities[name].server if name is not None else None
         if name is None or server is None or ATTESTATION in reservation.labels:
             return {}
         if site.policies.is_open(ACTION, kind_of(caller)):
             return {}
-        from slotcar.broker.community_servers import ask_community
+        from slotcar.desk.community_servers import ask_community
 
         answer = ask_community(name, server, reservation)
         return {"attestation": answer.attestation, "not_attested": answer.why_not}
@@ -239,51 +233,47 @@ class Requests(Queries):
 
         `routed`: the reservation on its shortest path.
         """
-        capacities = self.ledger.terms.capacities
+        capacities = self.desk.ledger.terms.capacities
         if not present and never_fits(routed, capacities, now) is None:
-            answer = self.ledger.run(Admit(now, self._request(routed, caller, moves=False, **how)))
+            answer = self.desk.ledger.run(Admit(now, self.request(routed, caller, moves=False, **how)))
             if isinstance(answer, Entry):
                 return answer
-        choices = routed_ways(routed, self.network, self.settings.paths, present)
+        choices = routed_ways(routed, self.desk.network, self.desk.settings.paths, present)
         require_it_may_fit(choices, capacities, now)
         first, *others = [one for one in choices if never_fits(one, capacities, now) is None]
         alternatives = tuple(self._alternatives(others))
-        return self.ledger.run(Admit(now, self._request(first, caller, alternatives=alternatives, **how)))
+        return self.desk.ledger.run(Admit(now, self.request(first, caller, alternatives=alternatives, **how)))
 
     def _alternatives(self, choices: Sequence[RoutedReservation]) -> Iterator[Alternative]:
         """The choices as alternatives, without the paths on which a platform cannot express the reservation."""
         for one in choices:
             with suppress(CannotExpress):
-                yield Alternative(one.paths, one.demands, self._platform_limits.condition(one))
+                yield Alternative(one.paths, one.demands, self.desk.platform_limits.condition(one))
 
-    def _condition_of(self, entry: Entry) -> Condition | None:
-        """The condition that a moved reservation must meet beside room in the tables."""
-        return self._platform_limits.condition(RoutedReservation(entry.reservation, entry.paths, entry.demands))
-
-    def _request(
+    def request(
         self, routed: RoutedReservation, caller: Caller, *, is_segment: bool = False, **how: Any
     ) -> AdmissionRequest:
         """
         Raises:
             NotPossible: the path leaves for domains of other controllers, which nobody asks.
         """
-        if not is_segment and leaves(routed.paths, self.network):
+        if not is_segment and leaves(routed.paths, self.desk.network):
             raise NotPossible(
                 f"the way from {routed.paths[0].source} to {routed.paths[0].destination} leaves this controller's domain:"
                 " reserve, change and end it with `slotcar domains`, which asks the others, too"
             )
         return AdmissionRequest(
-            reservation=self._granted(routed.reservation, caller),
+            reservation=self.granted(routed.reservation, caller),
             paths=routed.paths,
             demands=routed.demands,
             actor=caller.actor,
-            condition=after_admission(self._platform_limits.condition, routed),
+            condition=after_admission(self.desk.platform_limits.condition, routed),
             names_others=roles.may_see_all(caller),
             caller=caller,
             **how,
         )
 
-    def _granted(self, reservation: Reservation, caller: Caller) -> Reservation:
+    def granted(self, reservation: Reservation, caller: Caller) -> Reservation:
         """The reservation with the accounts whose processes it may bind. Every request passes here, whatever document
         it came in (ADR 48)."""
-        return self.ledger.terms.policy.endpoints.granted(reservation, operator=roles.is_operator(caller))
+        return self.desk.ledger.terms.policy.endpoints.granted(reservation, operator=roles.is_operator(caller))

@@ -15,8 +15,9 @@ from slotcar.book.operations import ExtendHold, Rebind
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
-from slotcar.broker.broker import Broker
-from slotcar.broker.requests import Options
+from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
+from slotcar.desk.requests import Options, Requests
 from slotcar.domains.enquiring import TOGETHER, RateThroughout, Steps
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
@@ -34,7 +35,7 @@ ITSELF = Caller("slotcar", Role.OPERATOR)
 class LedgerSegments:
     """`domain`: this one."""
 
-    broker: Broker
+    desk: Desk
     domain: str
 
     def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
@@ -56,7 +57,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or not any(window.contains(now) for window in entry.reservation.windows):
             return ""
-        slot = self.broker.with_slots((entry,), ITSELF, now)[0].slot
+        slot = Entries(self.desk).with_slots((entry,), ITSELF, now)[0].slot
         if slot is None:
             return ""
         count = sum(one.state is SlotState.IN_PLACE for one in slot.devices)
@@ -64,7 +65,7 @@ class LedgerSegments:
 
     def free(self, request: PeerRequest, now: datetime) -> dict[str, Steps]:
         """What is free over the request's windows: `together`, and by direction."""
-        answer = self.broker.enquire(request.local, ITSELF, now)
+        answer = Requests(self.desk).enquire(request.local, ITSELF, now)
         rates = {TOGETHER: answer.together, **{one.direction.value: one.free for one in answer.directions}}
         return {
             name: tuple(RateThroughout(one.window, one.rate_bps) for one in free.steps) for name, free in rates.items()
@@ -81,7 +82,7 @@ class LedgerSegments:
     def entry(self, connection: Connection) -> Entry | None:
         """The connection's entry in the ledger, where there is one."""
         reservation = self._reservation(connection)
-        entry = self.broker.ledger.find(*reservation.key)
+        entry = self.desk.ledger.find(*reservation.key)
         is_its = entry is not None and entry.reservation.labels.get(LABEL) == connection.id
         return entry if is_its else None
 
@@ -97,7 +98,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or not any(window.contains(now) for window in entry.reservation.windows):
             return False
-        slot = self.broker.with_slots((entry,), ITSELF, now)[0].slot
+        slot = Entries(self.desk).with_slots((entry,), ITSELF, now)[0].slot
         return slot is not None and slot.state is SlotState.IN_PLACE
 
     def release(self, connection: Connection, *, released: bool, now: datetime) -> None:
@@ -111,14 +112,14 @@ class LedgerSegments:
             now, entry.handle, self._caller(connection).name, entry.version,
             reservation=entry.reservation.model_copy(update=form), proposed=proposed,
         )  # fmt: skip
-        self.broker.ledger.run(rebind)
+        self.desk.ledger.run(rebind)
 
     def _reservation(self, connection: Connection) -> Reservation:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
 
     def _caller(self, connection: Connection) -> Caller:
         """The neighbour that asks; in the first domain whoever asked for the connection there."""
-        site = self.broker.ledger.terms.policy.reserving.site
+        site = self.desk.ledger.terms.policy.reserving.site
         if connection.previous is not None:
             return neighbour(connection.previous, site.policies)
         request = PeerRequest.from_text(connection.request)
@@ -145,7 +146,7 @@ class LedgerSegments:
                 entry = self.entry(connection)
                 if entry is not None and entry.proposed is not None:
                     actor = self._caller(connection).actor
-                    self.broker.ledger.run(Reject(now, entry.handle, actor, reason=_line(connection.why)))
+                    self.desk.ledger.run(Reject(now, entry.handle, actor, reason=_line(connection.why)))
             case Deed.CANCEL:
                 self._cancel(connection, now)
 
@@ -154,10 +155,10 @@ class LedgerSegments:
         # A hold that a crash left is the same one: the key says so, and it may have run out meanwhile.
         hold = max(connection.until - now, connection.until - connection.began)
         options = Options(hold, connection.id, is_segment=True)
-        entry = self.broker.create(reservation, caller, now, options)
+        entry = Requests(self.desk).create(reservation, caller, now, options)
         if entry.state is not State.HELD:
             raise SegmentRefused(f"the hold of {reservation.name} is {entry.state.value}")
-        gate = self.broker.ledger.terms.policy.gate
+        gate = self.desk.ledger.terms.policy.gate
         if needs_approval(gate, entry.amount, None):
             self._cancel(connection, now)
             raise SegmentRefused(
@@ -168,7 +169,7 @@ class LedgerSegments:
         entry, reservation = self._committed(connection), self._reservation(connection)
         if entry.proposed is not None and entry.proposed.reservation.slots == reservation.slots:
             return
-        self.broker.propose(entry, reservation, self._caller(connection), now)
+        Requests(self.desk).propose(entry, reservation, self._caller(connection), now)
 
     def _keep(self, connection: Connection, now: datetime, *, is_kept: bool) -> None:
         entry = self.entry(connection)
@@ -180,18 +181,18 @@ class LedgerSegments:
             raise SegmentRefused("the hold has run out, or was cancelled")
         actor = self._caller(connection).actor
         if is_kept:
-            self.broker.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=None))
+            self.desk.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=None))
         else:
-            self.broker.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=connection.until))
+            self.desk.ledger.run(ExtendHold(now, entry.handle, actor, hold_until=connection.until))
 
     def _commit(self, connection: Connection, now: datetime) -> None:
         entry, actor = self.entry(connection), self._caller(connection).actor
         if entry is None:
             raise SegmentRefused("the segment that was held is not there any more")
         if connection.version > 1 and entry.proposed is not None:
-            self.broker.ledger.run(Approve(now, entry.handle, actor, is_promised=True))
+            self.desk.ledger.run(Approve(now, entry.handle, actor, is_promised=True))
         elif connection.version == 1 and entry.state is State.HELD:
-            self.broker.ledger.run(Commit(now, entry.handle, actor))
+            self.desk.ledger.run(Commit(now, entry.handle, actor))
         elif entry.state is not State.COMMITTED or entry.reservation.slots != self._reservation(connection).slots:
             raise SegmentRefused(f"the segment that was held is {entry.state.value}")
 
@@ -206,7 +207,7 @@ class LedgerSegments:
         if entry is None or entry.state not in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
             return
         actor = self._caller(connection).actor
-        self.broker.ledger.run(Move(now, entry.handle, actor, to=State.CANCELLED, reason=_line(connection.why)))
+        self.desk.ledger.run(Move(now, entry.handle, actor, to=State.CANCELLED, reason=_line(connection.why)))
 
 
 def _line(why: str) -> str:

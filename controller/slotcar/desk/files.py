@@ -15,7 +15,8 @@ from slotcar.book.model import AdmissionRequest, Cancellation, Entry
 from slotcar.book.rules import roles
 from slotcar.book.rules.request_limits import require_few_windows
 from slotcar.book.rules.roles import Caller
-from slotcar.broker.requests import Requests
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.in_the_way import looked_at
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
@@ -30,8 +31,10 @@ from slotcar.rollout.looks import Looks
 
 
 @dataclass(frozen=True, slots=True)
-class ReservationFiles(Requests):
-    """The part of `Broker` that plans and applies reservation files."""
+class ReservationFiles:
+    """Errors are `SlotcarError`s."""
+
+    desk: Desk
 
     def plan(
         self, source: ReservationSource, caller: Caller, now: datetime, show_from: datetime | None = None
@@ -45,21 +48,23 @@ class ReservationFiles(Requests):
             `Settings.max_windows`.
         """
         placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
-        require_few_windows(placed, self.settings.max_windows)
+        require_few_windows(placed, self.desk.settings.max_windows)
         for owner in source.scope.owners:
             roles.require_plan(caller, owner)
-        wanted = tuple(self._granted(one, caller) for one in source.reservations)
-        shelf = self.ledger.live_copy(now)
+        wanted = tuple(Requests(self.desk).granted(one, caller) for one in source.reservations)
+        shelf = self.desk.ledger.live_copy(now)
         plan = make_plan(
             replace(source, reservations=wanted),
             shelf,
-            RequestForms(self.network, partial(self._request, caller=caller), self.settings.paths),
+            RequestForms(
+                self.desk.network, partial(Requests(self.desk).request, caller=caller), self.desk.settings.paths
+            ),
             now=now,
             sequence=shelf.head.sequence,
             show_from=show_from,
         )
         if roles.may_overview(caller):
-            return looked_at(plan, self.network, Looks(self.settings.state_dir).of)
+            return looked_at(plan, self.desk.network, Looks(self.desk.settings.state_dir).of)
         return replace(plan.without_devices(), moves=marks_of(plan.moves))
 
     def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
@@ -73,9 +78,9 @@ class ReservationFiles(Requests):
             RefusedByPolicy: see `create`.
         """
         steps = ((f"steps[{i}].reservation", one.reservation) for i, one in enumerate(plan.steps) if one.reservation)
-        require_few_windows(steps, self.settings.max_windows)
+        require_few_windows(steps, self.desk.settings.max_windows)
         require_no_refusal("/".join(step.key) for step in plan.refused)
-        if plan.network_digest != network_digest(self.network):
+        if plan.network_digest != network_digest(self.desk.network):
             raise StalePlan("the inventory has changed since the plan was made: make the plan again")
         if plan.sequence is None:
             raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
@@ -90,7 +95,7 @@ class ReservationFiles(Requests):
         doing = [step for step in remaining_steps if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
         basis = Promises(replace(plan, steps=tuple(remaining_steps)), now)
-        entries = self.ledger.run(ApplyPlan.of(changes, now, actor=caller.actor, basis=basis))
+        entries = self.desk.ledger.run(ApplyPlan.of(changes, now, actor=caller.actor, basis=basis))
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 
@@ -103,7 +108,7 @@ class ReservationFiles(Requests):
         concerned = {
             step.handle: step for step in steps if step.handle is not None and step.action is not Action.NO_OP
         }
-        entries = self.ledger.get_all([handle for handle in concerned if is_storable(handle)])
+        entries = self.desk.ledger.get_all([handle for handle in concerned if is_storable(handle)])
         for handle, step in concerned.items():
             entry = entries.get(handle)
             if entry is None:
@@ -121,9 +126,9 @@ class ReservationFiles(Requests):
             return Cancellation(step.handle)
         if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        routed = step.routed or self._as_planned(step, self._granted(step.reservation, caller))
+        routed = step.routed or self._as_planned(step, Requests(self.desk).granted(step.reservation, caller))
         require_valid(step.reservation, "plan")
-        return self._request(routed, caller, replaces=step.handle)
+        return Requests(self.desk).request(routed, caller, replaces=step.handle)
 
     def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
         """The reservation on the very path of the plan, which may have been written by anybody.
@@ -131,15 +136,15 @@ class ReservationFiles(Requests):
         Raises:
             StalePlan: it is none of those that a reservation may take here. EndpointNotAllowed.
         """
-        shortest = route(reservation, self.network)
-        self.ledger.terms.policy.endpoints.check(reservation, shortest.paths)
+        shortest = route(reservation, self.desk.network)
+        self.desk.ledger.terms.policy.endpoints.check(reservation, shortest.paths)
         if step.paths is None or hops_of(shortest.paths) == step.paths:
             return shortest
-        for one in routed_ways(shortest, self.network, self.settings.paths):
+        for one in routed_ways(shortest, self.desk.network, self.desk.settings.paths):
             if hops_of(one.paths) == step.paths:
                 return one
         path = " > ".join(hop.device for hop in step.paths[0])
         raise StalePlan(
             f"the plan takes {'/'.join(step.key)} along {path}, which is none of the paths that are tried here"
-            f" (SLOTCAR_PATHS is {self.settings.paths}): make the plan again"
+            f" (SLOTCAR_PATHS is {self.desk.settings.paths}): make the plan again"
         )

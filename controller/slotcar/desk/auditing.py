@@ -12,7 +12,7 @@ from slotcar.base.timebase import Window, iso
 from slotcar.base.vocabulary import RESERVED_SERVICES
 from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
-from slotcar.broker.broker import Broker
+from slotcar.desk.desk import Desk
 from slotcar.measuring.audits.documents import sls_document
 from slotcar.measuring.audits.periods import periods_of
 from slotcar.measuring.audits.reading import stream_of
@@ -33,7 +33,7 @@ MOST_ITEMS = 10_000
 class Auditing:
     """The verbs. Errors are `SlotcarError`s; `InvalidInput` names every mistake of a request with its key."""
 
-    broker: Broker
+    desk: Desk
 
     def audits(
         self, name: str | None, service: str | None, window: Window, step: str | None, caller: Caller, now: datetime
@@ -48,7 +48,7 @@ class Auditing:
         chosen = self._chosen(name, service)
         periods = periods_of(window, step_s)
         whole = Window(periods[0].start, periods[-1].end)
-        verdicts = Verdicts(self.broker.ledger, self.broker.network)
+        verdicts = Verdicts(self.desk.ledger, self.desk.network)
         windows = verdicts.windows(chosen, step_s, whole)
         _require_few(chosen, windows, periods)
         items = verdicts.items(chosen, windows, periods, now)
@@ -63,12 +63,12 @@ class Auditing:
             NotAllowed: the caller may change nothing.
         """
         roles.require_may_change(caller, verb="record_stream")
-        stream = stream_of(verb, self.broker.network, now)
-        sls, way = self.broker.network.sls[stream.way.sls], stream.way
+        stream = stream_of(verb, self.desk.network, now)
+        sls, way = self.desk.network.sls[stream.way.sls], stream.way
         windows = windows_of(stream, sls)
         # Also where it promised nothing then: that it was measured is known.
-        added = self.broker.ledger.audits.add(way, stream.start_us, stream.until_us, windows)
-        verdicts = Verdicts(self.broker.ledger, self.broker.network)
+        added = self.desk.ledger.audits.add(way, stream.start_us, stream.until_us, windows)
+        verdicts = Verdicts(self.desk.ledger, self.desk.network)
         items: list[documents.AuditItem] = []
         for one in added or ():
             if one.step_s == HOUR_S:
@@ -84,7 +84,7 @@ class Auditing:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _chosen(self, name: str | None, service: str | None) -> list[Sls]:
-        network = self.broker.network
+        network = self.desk.network
         if name is not None and name not in network.sls:
             hint = nearest(name, sorted(network.sls))
             raise InvalidInput([Problem("query", 0, "sls", "is no SLS of the inventory", name, hint)])

@@ -15,7 +15,7 @@ from slotcar.book.model import Entry
 from slotcar.book.rules.roles import may_overview
 from slotcar.book.share_bounds import rate_at
 from slotcar.book.sharing import GiveShare, WithdrawShare
-from slotcar.broker.queries import Queries
+from slotcar.desk.desk import Desk
 from slotcar.policy.asking import owner_of, require
 from slotcar.policy.caller import Caller
 from slotcar.policy.sharing import (
@@ -51,7 +51,7 @@ class KnownCommunity:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    broker: Queries
+    desk: Desk
 
     def give(
         self, community: str, name: str, members: Collection[str], rate_bps: int, until: datetime | None,
@@ -73,7 +73,7 @@ class Shares:
         )  # fmt: skip
         if problems := [*_wrong_with(share, site, now), *_unknown(services)]:
             raise InvalidInput(problems)
-        return self.broker.ledger.run(GiveShare(now, share, caller.actor))
+        return self.desk.ledger.run(GiveShare(now, share, caller.actor))
 
     def withdraw(self, community: str, name: str, caller: Caller, now: datetime) -> CommunityShare:
         """
@@ -81,11 +81,11 @@ class Shares:
             UnknownCommunity. NotAllowed: the caller does not manage it. ShareRefused: it has no such share.
         """
         self._known(community, caller, "share_withdraw")
-        return self.broker.ledger.run(WithdrawShare(now, community, name, caller.actor))
+        return self.desk.ledger.run(WithdrawShare(now, community, name, caller.actor))
 
     def communities(self, caller: Caller, now: datetime) -> tuple[KnownCommunity, ...]:
         """Those that the caller manages, or whose owner it acts for; all for whoever sees all owners."""
-        site, live = self.broker.site, self._live(now)
+        site, live = self.desk.site, self._live(now)
         known = []
         for name, one in sorted(site.communities.items()):
             if self._knows(name, caller):
@@ -96,9 +96,9 @@ class Shares:
 
     def listed(self, caller: Caller, now: datetime) -> tuple[ShareInUse, ...]:
         """Shares that have not run out: those of the caller's owner, and all of the communities that it manages."""
-        site, live, owner = self.broker.site, self._live(now), owner_of(caller)
+        site, live, owner = self.desk.site, self._live(now), owner_of(caller)
         shown = []
-        for share in self.broker.ledger.shares():
+        for share in self.desk.ledger.shares():
             whole = share.community in site.communities and (
                 may_overview(caller) or self._manages(share.community, caller)
             )
@@ -110,14 +110,14 @@ class Shares:
         return _in_use(share, self._live(now), now)
 
     def _manages(self, community: str, caller: Caller) -> bool:
-        return may_share_out(caller, "share_give", community, self.broker.site).allowed
+        return may_share_out(caller, "share_give", community, self.desk.site).allowed
 
     def _knows(self, community: str, caller: Caller) -> bool:
-        is_member = owner_of(caller) in self.broker.site.communities[community].owners
+        is_member = owner_of(caller) in self.desk.site.communities[community].owners
         return is_member or may_overview(caller) or self._manages(community, caller)
 
     def _known(self, community: str, caller: Caller, verb: str) -> Site:
-        site = self.broker.site
+        site = self.desk.site
         if community not in site.communities or not self._knows(community, caller):
             require(caller, verb, "share out what a community has")  # who may not is not told whether there is one
             raise UnknownCommunity(f"there is no community {community}")
@@ -125,7 +125,7 @@ class Shares:
         return site
 
     def _live(self, now: datetime) -> Sequence[Entry]:
-        return self.broker.ledger.live_between(now, now + MICROSECOND) if self.broker.site.communities else ()
+        return self.desk.ledger.live_between(now, now + MICROSECOND) if self.desk.site.communities else ()
 
 
 def _in_use(share: CommunityShare, live: Sequence[Entry], now: datetime) -> ShareInUse:

@@ -12,7 +12,8 @@ from slotcar.base.units import format_duration, parse_any_bps, parse_latency_us
 from slotcar.base.vocabulary import RESERVED_SERVICES
 from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
-from slotcar.broker.broker import Broker
+from slotcar.desk.desk import Desk
+from slotcar.desk.requests import Requests
 from slotcar.measuring.costs.accuracy import accuracy
 from slotcar.measuring.costs.best_ces import JobFile, best_ces, gatherings
 from slotcar.measuring.costs.closeness import closeness
@@ -43,7 +44,7 @@ USUAL_SERVICE = "ip-premium"
 class Costing:
     """The verbs. Errors are `SlotcarError`s; `InvalidInput` names every mistake of a request with its key."""
 
-    broker: Broker
+    desk: Desk
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ class Costing:
         reader = self._reader(caller)
         tolerance = reader.tolerance(verb.tolerance)
         reader.require_valid()
-        return accuracy_document(accuracy(self.broker.ledger.measurements.all_transfers(now - tolerance)))
+        return accuracy_document(accuracy(self.desk.ledger.measurements.all_transfers(now - tolerance)))
 
     # -- handing in ------------------------------------------------------------------------------------------------
 
@@ -120,11 +121,11 @@ class Costing:
         assert start is not None
         assert end is not None
         sample = TransferSample(
-            way=way_between(self.broker.network, source, destination), volume_bytes=volume_bytes, started_at=start,
+            way=way_between(self.desk.network, source, destination), volume_bytes=volume_bytes, started_at=start,
             ended_at=end, tool=verb.tool,
         )  # fmt: skip
-        sample = with_estimate(sample, self.broker.ledger.measurements, self.broker.network)
-        self.broker.ledger.measurements.add_transfer(sample)
+        sample = with_estimate(sample, self.desk.ledger.measurements, self.desk.network)
+        self.desk.ledger.measurements.add_transfer(sample)
         return transfer_document(sample)
 
     def record_probe(self, verb: verbs.RecordProbe, caller: Caller, now: datetime) -> documents.MeasuredProbe:
@@ -143,16 +144,18 @@ class Costing:
             reader.note("rtt", "is missing, and so are throughput and loss", "", "say at least one of them")
         reader.require_valid()
         sample = ProbeSample(
-            way=way_between(self.broker.network, source, destination), at=at or now, tool=verb.tool, rtt_us=rtt_us,
+            way=way_between(self.desk.network, source, destination), at=at or now, tool=verb.tool, rtt_us=rtt_us,
             throughput_bps=throughput_bps, loss_ppm=lost_ppm,
         )  # fmt: skip
-        self.broker.ledger.measurements.add_probe(sample)
+        self.desk.ledger.measurements.add_probe(sample)
         return probe_document(sample)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _reader(self, caller: Caller) -> RequestReader:
-        return RequestReader(self.broker.network, {one["name"] for one in self.broker.endpoints(caller)["hosts"]})
+        return RequestReader(
+            self.desk.network, {one["name"] for one in self.desk.send(verbs.Endpoints(), caller)["hosts"]}
+        )
 
     def _computing(self, reader: RequestReader, names: Collection[str] | None) -> list[str]:
         ces = reader.computing(names)
@@ -166,7 +169,7 @@ class Costing:
         tool: str | None,
     ) -> KnownWays:  # fmt: skip
         tools = (tool,) if tool else ()
-        ledger, network = self.broker.ledger, self.broker.network
+        ledger, network = self.desk.ledger, self.desk.network
         return known_ways(ledger.measurements, network, sources, destinations, now, tolerance, tools)
 
     def _reserved(
@@ -181,7 +184,7 @@ class Costing:
                 "start": iso(window.start), "end": iso(window.end),
             }  # fmt: skip
             try:
-                answer = self.broker.enquire(from_mapping(written, now), caller, now)
+                answer = Requests(self.desk).enquire(from_mapping(written, now), caller, now)
             except SlotcarError as error:
                 return None, f"a reservation cannot be had: {error}"
             cost = reserved_cost(volume_bytes, answer.directions[0].free.steps, ways.transfers_of(way))
