@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from slotcar.book.rules.verb_rules import RULES, PseudoState, RuleState
+from slotcar.book.rules.verb_rules import PseudoState, RuleState, rule_of
 from slotcar.policy.reading import rights
 from slotcar_client.wire.states import State
 from slotcar_client.wire.verbs import VERBS, Verb
@@ -42,7 +42,7 @@ def page() -> Iterator[str]:
 
 
 def _row(verb: type[Verb[Any]]) -> str:
-    rule = RULES[verb]
+    rule = rule_of(verb)
     states = ", ".join(f"`{state.value}`" for state in _ORDER if state in (rule.states or ()))
     right, holds = rights()[verb.operation], "yes" if rule.minds_holds else ""
     return f"| `{verb.operation}` | `{verb.method} {verb.address}` | {right} | {states} | {holds} |"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import httpx
 import pytest
@@ -32,6 +33,7 @@ from tests.integration.api.conftest import START, As, Serve, body
 from tests.support.receiver import Receiver
 from tests.support.unreliable import AFTER, BEFORE, Unreliable, unreliable
 
+PATHS = openapi_document()["paths"]
 QUICK = Retries(attempts=4, first_s=0.01, longest_s=0.05)
 
 
@@ -86,7 +88,7 @@ def through(api: httpx.Client) -> Iterator[Unreliable]:
 def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
     """All operations of the API's document, each done by a verb."""
     calls: set[tuple[str, str]] = set()
-    operations = {(method.upper(), path) for path, listed in openapi_document()["paths"].items() for method in listed}
+    operations = {(method.upper(), path) for path, listed in PATHS.items() for method in listed}
 
     def note(request: httpx.Request) -> None:
         for method, path in operations:
@@ -96,14 +98,14 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
     api = serve(approval_rate_bps="20 Mbit/s", webhook_hosts="127.0.0.1")
     with Receiver() as receiver, Slotcar(str(api.base_url), event_hooks={"request": [note]}) as slotcar:
         assert slotcar.enquire(body())["directions"][0]["highest_rate_bps"] > 0
-        held = slotcar.create(body(), hold="5 min")
-        slotcar.extend(held["handle"], "10 min")
+        handle = slotcar.create(body(), hold="5 min")["handle"]
+        assert slotcar.extend(handle, "10 min")["state"] == "held"
         assert slotcar.commit("hep/cms")["state"] == "committed"
         assert slotcar.modify("hep/cms", rate="5 Mbit/s")["reservation"]["rate_bps"] == 5_000_000
         assert slotcar.bind("hep/cms", source_port=4000)["reservation"]["source"]["port"] == 4000
-        assert slotcar.reservation(held["handle"])["version"] == 5
-        assert slotcar.addable("hep/cms")["adds_to"] == held["handle"]
-        assert [one["handle"] for one in slotcar.reservations(name="cms", since=START)] == [held["handle"]]
+        assert slotcar.reservation(handle)["version"] == 5
+        assert slotcar.addable("hep/cms")["adds_to"] == handle
+        assert [one["handle"] for one in slotcar.reservations(name="cms", since=START)] == [handle]
         large = slotcar.create(body("large", rate="21 Mbit/s", destination="lbnl-premium:5002"))
         assert slotcar.approve(large["handle"], version=large["version"])["state"] == "committed"
         again = slotcar.create(body("again", rate="21 Mbit/s", destination="lbnl-premium:5003", direction="reverse"))
@@ -122,11 +124,11 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         with pytest.raises(Problem):  # nobody answers for the devices of this inventory
             slotcar.difference("nowhere")
         _ask_for_overviews(slotcar)
-        _send_what_has_no_method(slotcar, held["handle"])
-        assert slotcar.controller()["leading"] is False
+        _send_what_has_no_method(slotcar, handle)
         assert slotcar.events(newest=True, limit=1)[0]["kind"] == "device.released"
         assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
         _ask_what_is_offered_and_be_told(slotcar, receiver)
+        _send_the_others(slotcar, calls, handle)
     assert operations - calls == set()
 
 
@@ -221,7 +223,34 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
             slotcar.send(one)
 
 
+def _send_the_others(slotcar: Slotcar, calls: Collection[tuple[str, str]], handle: str) -> None:
+    """What nothing above sent, with as little as it needs: it is answered, or refused as the document says."""
+    for verb in verbs.VERBS.values():
+        if (verb.method, verb.address) not in calls:
+            assert _status_of(slotcar, least_of(verb, handle)) in PATHS[verb.address][verb.method.lower()]["responses"]
+
+
+def _status_of(slotcar: Slotcar, verb: verbs.Verb[Any]) -> str:
+    try:
+        slotcar.send(verb)
+    except Problem as refused:
+        return str(refused.status)
+    return "201" if verb.created else "200"
+
+
+def least_of(verb: type[verbs.Verb[Any]], handle: str) -> verbs.Verb[Any]:
+    needed = {one.name for one in fields(verb) if one.default is MISSING and one.default_factory is MISSING}
+    values = {field.name: _least(field.kind) for field in verb.fields if field.name in needed}
+    return verb(**values | ({"handle": handle} if "handle" in needed else {}))
+
+
+def _least(kind: Any) -> Any:
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return {str: "none", int: 1, list: []}.get(get_origin(plain) or plain, {})
+
+
 def _ask_what_is_offered_and_be_told(slotcar: Slotcar, receiver: Receiver) -> None:
+    assert slotcar.controller()["leading"] is False
     assert slotcar.whoami()["role"] == "operator"
     assert "anl-premium" in {one["name"] for one in slotcar.endpoints()["hosts"]}
     assert slotcar.services()[0]["dscps"] == [46]

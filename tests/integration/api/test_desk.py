@@ -13,7 +13,7 @@ import pytest
 from slotcar.api.context import LOCAL, OPEN
 from slotcar.base.settings import Settings
 from slotcar.book.model import State
-from slotcar.book.rules.verb_rules import RULES
+from slotcar.book.rules.verb_rules import rule_of
 from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Options, Requests
 from slotcar.network.model import Network
@@ -99,4 +99,4 @@ def test_a_hold_that_ran_out_ends_before_a_verb_that_minds_it(verb: type[Verb[An
         desk.send(sample(verb, entry.handle, group), LOCAL)
     after = desk.ledger.get(held.handle)
     assert after is not None
-    assert (after.state is State.TIMED_OUT) == RULES[verb].minds_holds
+    assert (after.state is State.TIMED_OUT) == rule_of(verb).minds_holds

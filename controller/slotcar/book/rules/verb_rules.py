@@ -53,7 +53,7 @@ def _to(*states: RuleState) -> frozenset[RuleState]:
 
 _STAYS = {state: _to(state) for state in _LIVE}
 _FIRM = {state: _to(state, State.ENDED) for state in (State.COMMITTED, PseudoState.CHANGE_WAITS)}
-_READS, _LOOKS_FOR_ROOM = VerbRule(), VerbRule(minds_holds=True)
+_OTHERS, _LOOKS_FOR_ROOM = VerbRule(), VerbRule(minds_holds=True)
 _CREATES = VerbRule(None, True, _to(State.HELD, State.AWAITING_APPROVAL, State.COMMITTED))
 #: Any change takes the place of one that waits.
 _CHANGES = VerbRule(
@@ -73,6 +73,7 @@ _REJECTS = VerbRule(
     {State.AWAITING_APPROVAL: _to(State.REJECTED), PseudoState.CHANGE_WAITS: _to(State.COMMITTED)}, True
 )
 
+#: Of the verbs that are done to a reservation, and of those that look for room.
 RULES: Mapping[type[Verb[Any]], VerbRule] = {
     verbs.Modify: _CHANGES,
     verbs.Bind: VerbRule(_STAYS, True),
@@ -98,25 +99,15 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
         ),
         _LOOKS_FOR_ROOM,
     ),
-    **dict.fromkeys((verbs.ConnectionStatus, verbs.Connections, verbs.Domains), _READS),
-    **dict.fromkeys((verbs.Status, verbs.List, verbs.Group, verbs.GroupList, verbs.PolicyWhy), _READS),
-    **dict.fromkeys((verbs.Whoami, verbs.Endpoints, verbs.Services, verbs.Limits), _READS),
-    **dict.fromkeys((verbs.Timeline, verbs.Events, verbs.Boundaries, verbs.Boundary, verbs.Usage), _READS),
-    **dict.fromkeys(
-        (verbs.Controller, verbs.Configurations, verbs.Network, verbs.DeviceStates, verbs.Revisions), _READS
-    ),
-    **dict.fromkeys((verbs.ReservationUsage, verbs.CountedUsage, verbs.UnusedReservations, verbs.LinkUsage), _READS),
-    **dict.fromkeys((verbs.Closest, verbs.Gather, verbs.EstimateAccuracy), _READS),
-    **dict.fromkeys((verbs.RecordTransfer, verbs.RecordProbe, verbs.Audits, verbs.RecordStream), _READS),
-    **dict.fromkeys((verbs.Difference, verbs.Holds, verbs.Hold, verbs.Release), _READS),
-    **dict.fromkeys((verbs.WebhookAdd, verbs.WebhookList, verbs.WebhookRemove, verbs.WebhookTest), _READS),
     **dict.fromkeys((verbs.Delegate, verbs.Withdraw), VerbRule(_STAYS, True)),
-    **dict.fromkeys((verbs.Delegations, verbs.ShareGive, verbs.ShareWithdraw, verbs.ShareList), _READS),
-    **dict.fromkeys((verbs.WebhookDeadLetters, verbs.WebhookRedeliver), _READS),
 }
+
+
+def rule_of(verb: type[Verb[Any]]) -> VerbRule:
+    return RULES.get(verb, _OTHERS)
 
 
 def allows(verb: type[Verb[Any]], state: State, *, change_waits: bool = False) -> bool:
     """Whether a verb may be done to a reservation in a state; `change_waits`: a change of it waits for approval."""
-    states = RULES[verb].states
+    states = rule_of(verb).states
     return states is None or (PseudoState.CHANGE_WAITS if change_waits else state) in states
