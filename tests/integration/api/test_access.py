@@ -22,9 +22,12 @@ from slotcar.network.model import Network
 from slotcar.policy.scopes import lets_pass, verbs_of_scopes
 from slotcar.rollout.status import LoopStatus
 from slotcar.store import open_ledger
+from slotcar_client.calls.requests import send
+from slotcar_client.wire.verbs import VERBS
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, created, problem
 from tests.integration.conftest import copied
 from tests.support.controllers import NO_TLS
+from tests.support.least_verbs import least_of
 from tests.support.patience import PATIENCE_S
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -124,7 +127,6 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
         "/v1/enquiries": body(name=None, owner=None),
         "/v1/plans": file(owner),
         "/v1/applies": world.plans.get(whose, {}),
-        "/v1/domains/settle": {},
         "/v1/webhooks": {"url": "https://example.net/", "secret": "file:/nowhere"},
         "/v1/transfers": {**ENDS, "volume": "1 GB", "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"},
         "/v1/communities/{community}/shares": {"name": "x", "rate": "1 Mbit/s"},
@@ -143,15 +145,22 @@ def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
         "withdraw": {"to": "nobody"},
         "progress": {"remaining": "1 GB"},
         "bind": {"source_port": 9},
-        "cancel": {"reason": ""},
-        "reject": {"reason": ""},
-        "redeliver": {},
         "hold": {"reason": "", "until": None},
     }
-    sent = bodies.get(path, last.get(path.rpartition("/")[2]))
-    return (
-        {"json": sent if sent is not None else {"rate": "1 Mbit/s"}} if sent is not None or "{handle}" in path else {}
-    )
+    last["{handle}"] = {"rate": "1 Mbit/s"}
+    sent = bodies.get(path, last.get(path.rpartition("/")[2], _LEAST.get(path)))
+    return {} if sent is None else {"json": sent}
+
+
+def _bodies() -> Iterator[tuple[str, Any]]:
+    """Of each verb with one, what it needs, by its address."""
+    for verb in VERBS.values():
+        body_of_it = next(send(least_of(verb))).body
+        if body_of_it is not None:
+            yield verb.address, body_of_it
+
+
+_LEAST = dict(_bodies())
 
 
 #: What is done to a connection needs a controller of one domain: tests/integration/domains/test_over_https.py.

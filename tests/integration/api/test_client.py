@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 import httpx
 import pytest
@@ -30,6 +29,7 @@ from slotcar_client import (
 )
 from slotcar_client.wire import verbs
 from tests.integration.api.conftest import START, As, Serve, body
+from tests.support.least_verbs import least_of
 from tests.support.receiver import Receiver
 from tests.support.unreliable import AFTER, BEFORE, Unreliable, unreliable
 
@@ -227,7 +227,10 @@ def _send_the_others(slotcar: Slotcar, calls: Collection[tuple[str, str]], handl
     """What nothing above sent, with as little as it needs: it is answered, or refused as the document says."""
     for verb in verbs.VERBS.values():
         if (verb.method, verb.address) not in calls:
-            assert _status_of(slotcar, least_of(verb, handle)) in PATHS[verb.address][verb.method.lower()]["responses"]
+            assert (
+                _status_of(slotcar, least_of(verb, handle=handle))
+                in PATHS[verb.address][verb.method.lower()]["responses"]
+            )
 
 
 def _status_of(slotcar: Slotcar, verb: verbs.Verb[Any]) -> str:
@@ -236,17 +239,6 @@ def _status_of(slotcar: Slotcar, verb: verbs.Verb[Any]) -> str:
     except Problem as refused:
         return str(refused.status)
     return "201" if verb.created else "200"
-
-
-def least_of(verb: type[verbs.Verb[Any]], handle: str) -> verbs.Verb[Any]:
-    needed = {one.name for one in fields(verb) if one.default is MISSING and one.default_factory is MISSING}
-    values = {field.name: _least(field.kind) for field in verb.fields if field.name in needed}
-    return verb(**values | ({"handle": handle} if "handle" in needed else {}))
-
-
-def _least(kind: Any) -> Any:
-    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    return {str: "none", int: 1, list: []}.get(get_origin(plain) or plain, {})
 
 
 def _ask_what_is_offered_and_be_told(slotcar: Slotcar, receiver: Receiver) -> None:
