@@ -64,10 +64,14 @@ class Policies:
         self._by_name = {rule.name: rule for rule in self.rules}
         self._order = {rule.name: number for number, rule in enumerate(self.rules)}
         self._slices = PolicySlices.of(self.rules)
-        self._read_totals = frozenset(rule.name for rule in self.rules if _may_read(rule.form, TOTALS))
         self._kept: dict[Hashable, Verdict] = {}
         self._entities: dict[str, Entities] = {}
         self._open: dict[Hashable, bool] = {}
+
+    @cached_property
+    def _read_totals(self) -> frozenset[str]:
+        """Only what decides asks it."""
+        return frozenset(rule.name for rule in self.rules if _may_read(rule.form, TOTALS))
 
     def __reduce__(self) -> tuple[Callable[[tuple[Source, ...]], Policies], tuple[tuple[Source, ...]]]:
         """A plan is made in another process, where Cedar's handles are made again."""
