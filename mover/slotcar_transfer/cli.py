@@ -110,6 +110,13 @@ def copy(
         bool,
         typer.Option(help="tell a known controller what a transfer without --by took; later ones are foretold by it"),
     ] = True,
+    keep_connections: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep-connections",
+            help="add a look at its connections to this file each second, as `slotcar connections --keep` does",
+        ),
+    ] = None,
     via: Annotated[
         str | None, typer.Option("--via", help="`rclone`: let rclone move a folder between two of its remotes")
     ] = None,
@@ -134,12 +141,15 @@ def copy(
             give_up_s=give_up, labels=_labels(label or ()), scitag=None if scitag is None else scitag_of(scitag),
             collectors=tuple(map(collector_of, firefly_to or ())),
             slotcar=None if deadline is None else opened.enter_context(_controller(context)),
+            keep=keep_connections,
             records=_records(context, opened) if record and deadline is None and via is None else None,
         )  # fmt: skip
         if scitag is None and firefly_to:
             raise TransferError("--firefly-to needs --scitag: whose connections these are")
         if scitag is not None and via is not None:
             raise TransferError(f"--scitag announces no connections of {via}: it makes its own")
+        if keep_connections is not None and via is not None:
+            raise TransferError(f"--keep-connections sees no connections of {via}: they are another program's")
         if shape is Shape.LATEST and via is not None:
             raise TransferError(f"--shape latest goes with an additional connection, and {via} has none")
         display = Display()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slotcar_transfer.errors import TransferError
+from slotcar_transfer.kept_looks import add, look_of, read
 from slotcar_transfer.tcp_state import Ends, TcpState, ends_of, lines_of, of_user
+
+if TYPE_CHECKING:
+    from slotcar_transfer.own_sockets import Buffer
 
 app = typer.Typer(
     name="connections",
@@ -28,6 +32,7 @@ PANELS = (
     ("sent_again_segments", 1, "sent again, segments"),
     ("send_window_bytes", 1e-3, "other end's window, kB"),
 )
+NONE = "no such connection of yours on this host"
 Read = Callable[[], list[TcpState]]
 
 
@@ -43,8 +48,15 @@ def show(
     picture: Annotated[
         Path | None, typer.Option("--picture", help="at the end draw what was seen (.svg, .png); needs matplotlib")
     ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option("--kept", help="show what is in this file, of --keep or of a transfer, and look at nothing"),
+    ] = None,
     send_buffer: Annotated[
         int | None, typer.Option("--send-buffer", help="bytes: give them this send buffer while they run", min=1)
+    ] = None,
+    receive_buffer: Annotated[
+        int | None, typer.Option("--receive-buffer", help="bytes: give them this receive buffer while they run", min=1)
     ] = None,
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
     context: Annotated[
@@ -63,7 +75,13 @@ def show(
         ends += [] if handle is None else [_reserved(handle, context)]
         if output not in ("text", "json"):
             raise TransferError(f"--format is text or json (got {output})")
-        looks = watch(own_sockets.connections, ends, every, times, _to_screen(output == "json"), keep, send_buffer)
+        say = _to_screen(output == "json")
+        sizes = {own_sockets.Buffer.SEND: send_buffer, own_sockets.Buffer.RECEIVE: receive_buffer}
+        buffers = {buffer: size for buffer, size in sizes.items() if size is not None}
+        if kept is not None:
+            looks = _shown_again(kept, ends, say)
+        else:
+            looks = watch(own_sockets.connections, ends, every, times, say, keep, buffers)
         if picture is not None:
             draw(looks, picture)
     except (SlotcarError, TransferError, OSError) as error:
@@ -73,7 +91,7 @@ def show(
 
 def watch(
     read: Read, ends: Sequence[Ends], every_s: float, times: int | None, say: Callable[[Any, list[str]], None],
-    keep: Path | None = None, send_buffer_bytes: int | None = None,
+    keep: Path | None = None, buffers: Mapping[Buffer, int] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Looks again and again, until it is interrupted or has looked so often; all that it saw, as documents.
 
@@ -87,14 +105,13 @@ def watch(
         while True:
             now_s = time.monotonic()
             states = [one for one in of_user(read(), os.getuid()) if all(end.has(one) for end in ends)]
-            look = {"at": datetime.now(UTC).isoformat(), "connections": [one.document() for one in states]}
+            look = look_of(states, datetime.now(UTC))
             lines = [line for one in states for line in lines_of(one, before.get(one.inode), now_s - last_s)]
-            say(look, lines or ["no such connection of yours on this host"])
+            say(look, lines or [NONE])
             looks.append(look)
             if keep is not None:
-                with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(look) + "\n")
-            _set_buffers([one for one in states if one.inode not in before], send_buffer_bytes)
+                add(look, keep)
+            _set_buffers([one for one in states if one.inode not in before], buffers or {})
             before, last_s = {one.inode: one for one in states}, now_s
             if times is not None and len(looks) >= times:
                 return looks
@@ -103,15 +120,39 @@ def watch(
         return looks
 
 
-def _set_buffers(states: Sequence[TcpState], send_buffer_bytes: int | None) -> None:
+def _set_buffers(states: Sequence[TcpState], buffers: Mapping[Buffer, int]) -> None:
     """Of connections that were not seen before."""
     from slotcar_transfer import own_sockets
 
-    for one in states if send_buffer_bytes is not None else ():
-        assert send_buffer_bytes is not None
-        given = own_sockets.set_send_buffer(one, send_buffer_bytes)
-        less = "" if given >= send_buffer_bytes else "; more is above net.core.wmem_max of this host"
-        typer.echo(f"{one.local}:{one.local_port} has a send buffer of {given} B{less}", err=True)
+    for one in states:
+        for buffer, size_bytes in buffers.items():
+            given = own_sockets.set_buffer(one, buffer, size_bytes)
+            less = "" if given >= size_bytes else f"; more is above {buffer.limit} of this host"
+            name = buffer.name.lower()
+            typer.echo(f"{one.local}:{one.local_port} has a {name} buffer of {given} B{less}", err=True)
+
+
+def _shown_again(file: Path, ends: Sequence[Ends], say: Callable[[Any, list[str]], None]) -> list[dict[str, Any]]:
+    """What was kept, as it was shown when it was seen.
+
+    Raises:
+        TransferError: the file holds something else.
+    """
+    before: dict[int, TcpState] = {}
+    looks, last = [], None
+    for look in read(file):
+        try:
+            states = [TcpState(**one) for one in look["connections"]]
+        except TypeError as error:
+            raise TransferError(f"{file} was kept by another version of slotcar-transfer: {error}") from error
+        states = [one for one in states if all(end.has(one) for end in ends)]
+        at = datetime.fromisoformat(look["at"])
+        since_s = (at - last).total_seconds() if last is not None else 0.0
+        shown = {"at": look["at"], "connections": [one.document() for one in states]}
+        say(shown, [line for one in states for line in lines_of(one, before.get(one.inode), since_s)] or [NONE])
+        looks.append(shown)
+        before, last = {one.inode: one for one in states}, at
+    return looks
 
 
 def _reserved(handle: str, context: str | None) -> Ends:

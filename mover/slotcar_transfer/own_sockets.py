@@ -1,4 +1,4 @@
-"""This host's connections by inet_diag, which needs no root for reading, and the send buffer of one's own while it runs."""
+"""This host's connections by inet_diag, which needs no root for reading, and the buffers of one's own while they run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 
 from slotcar_transfer.errors import TransferError
@@ -42,15 +43,30 @@ def connections() -> list[TcpState]:
     return states
 
 
-def set_send_buffer(state: TcpState, size_bytes: int) -> int:
-    """Gives a running connection another send buffer; what it has now, which is at most the host's limit.
+class Buffer(Enum):
+    """A buffer of a socket, by the option that sets it; and what limits it, of the host."""
+
+    SEND = (socket.SO_SNDBUF, "net.core.wmem_max")
+    RECEIVE = (socket.SO_RCVBUF, "net.core.rmem_max")
+
+    @property
+    def limit(self) -> str:
+        return self.value[1]
+
+
+def set_buffer(state: TcpState, buffer: Buffer, size_bytes: int) -> int:
+    """Gives a running connection another buffer; what it has now, which is at most the host's limit.
+
+    A receive buffer that was set is no longer tuned by the kernel, and its window grows as far as the scale that the ends
+    agreed on when they connected (RFC 7323 §2).
 
     Raises:
         TransferError: no process of this user holds it, or the kernel lets none of its descriptors be taken.
     """
     with _taken(state) as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
-        return connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) // 2
+        option, _ = buffer.value
+        connection.setsockopt(socket.SOL_SOCKET, option, size_bytes)
+        return connection.getsockopt(socket.SOL_SOCKET, option) // 2
 
 
 @contextmanager

@@ -20,7 +20,9 @@ from slotcar_transfer.errors import Broken, Late, Stopped, TransferError, size_t
 from slotcar_transfer.fireflies import Fireflies, SciTag
 from slotcar_transfer.http_source import fetch
 from slotcar_transfer.identity import Identity
+from slotcar_transfer.kept_looks import Keeping
 from slotcar_transfer.moving import Job, pull, push, relay
+from slotcar_transfer.own_sockets import connections
 from slotcar_transfer.places import Location, reserved_until
 from slotcar_transfer.profile import Shape
 from slotcar_transfer.recording import Recording
@@ -48,6 +50,7 @@ class Options:
         give_up_s: without any byte for so long while the other end is away.
         records: is told what a transfer without a deadline took.
         checksum: of a file that comes from an HTTP server, `ALGORITHM:HEX`.
+        keep: gets a look at the transfer's own connections each second, as JSON lines.
         scitag: whose it is, announced to the other end and to the collectors, host and port.
     """
 
@@ -69,6 +72,7 @@ class Options:
     checksum: str | None = None
     scitag: SciTag | None = None
     collectors: tuple[tuple[str, int], ...] = ()
+    keep: Path | None = None
 
 
 class Transfer:
@@ -97,6 +101,7 @@ class Transfer:
         self._stopping: BaseException | None = None
         self.reservation = self._new_reservation(name)
         self._recording = Recording(options.records, display.say) if options.records is not None else None
+        self._keeping = None if options.keep is None else self._new_keeping(options.keep)
 
     def run(self) -> dict[str, Any]:
         """What was moved, as a document.
@@ -104,7 +109,7 @@ class Transfer:
         Raises:
             TransferError: it was not done; what was reserved is given back.
         """
-        helpers = [threading.Thread(target=one, daemon=True) for one in (self._show, self._report)]
+        helpers = [threading.Thread(target=one, daemon=True) for one in (self._show, self._report, self._keep)]
         for one in helpers:
             one.start()
         done, words = False, ""
@@ -209,6 +214,21 @@ class Transfer:
             self._job.base_port = ends["port"] if ends and ends["port"] and _is_free(ends["port"]) else free_port()
         return reservation
 
+    def _new_keeping(self, to: Path) -> Keeping:
+        """
+        Raises:
+            TransferError: neither end is this host, or the file cannot be written to.
+        """
+        peers = [one.peer for one in (self._source, self._destination) if one.peer]
+        if len(peers) > 1:
+            raise TransferError("the connections to keep are of the two other hosts; say it on one of them")
+        try:
+            to.open("a").close()
+        except OSError as error:
+            raise TransferError(f"{to} cannot be written to: {error.strerror}") from error
+        port = self._identity.peer(peers[0]).port if peers else None
+        return Keeping(to, port, connections, self._display.say, lambda: datetime.now(UTC))
+
     def _lost(self, words: str) -> None:
         without = "there is no additional connection to go on with (--no-additional)"
         if self._options.additional:
@@ -222,6 +242,8 @@ class Transfer:
     def _ready(self, control: Channel | None) -> None:
         """When it is known what remains: asks for that volume, the first time."""
         remaining = self._job.count.remaining_bytes
+        if self._keeping is not None:
+            self._keeping.look()
         if self._recording is not None:
             self._recording.begin(remaining, self._ends(control), datetime.now(UTC))
         if self.reservation is None or self.reservation.handle or remaining == 0:
@@ -258,6 +280,10 @@ class Transfer:
                     self.stop(Late(f"the deadline has passed and {size_text(self._job.count.remaining_bytes)} remain"))
                 else:
                     self._display.say("the deadline has passed: it goes on without a reservation")
+
+    def _keep(self) -> None:
+        if self._keeping is not None:
+            self._keeping.until(self._over)
 
     def _report(self) -> None:
         """Tells the controller what remains, as NICT's sender does, at a period."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from typer.testing import CliRunner
 from slotcar_transfer import own_sockets
 from slotcar_transfer.connections import app, draw, watch
 from slotcar_transfer.errors import TransferError
+from slotcar_transfer.kept_looks import Keeping, read
+from slotcar_transfer.own_sockets import Buffer
 from slotcar_transfer.tcp_state import Ends, TcpState, ends_of, lines_of, of_user
 
 #: Sends what is asked for on a connection and keeps it open.
@@ -81,15 +84,18 @@ def test_the_send_buffer_of_another_process_of_one_s_own_is_set_while_it_runs() 
             peer, _ = server.accept()
             with peer:
                 (state,) = [one for one in own_sockets.connections() if one.local_port == own_port]
-                assert own_sockets.set_send_buffer(state, 70_000) == 70_000
+                assert own_sockets.set_buffer(state, Buffer.SEND, 70_000) == 70_000
                 (state,) = [one for one in own_sockets.connections() if one.local_port == own_port]
                 assert state.send_buffer_bytes == 140_000
+                assert own_sockets.set_buffer(state, Buffer.RECEIVE, 90_000) == 90_000
+                (state,) = [one for one in own_sockets.connections() if one.local_port == own_port]
+                assert (state.send_buffer_bytes, state.receive_buffer_bytes) == (140_000, 180_000)
             other.communicate("")
 
 
 def test_a_connection_that_nobody_holds_cannot_be_set(pair: tuple[socket.socket, socket.socket]) -> None:
     with pytest.raises(TransferError, match="no process that you may look into holds"):
-        own_sockets.set_send_buffer(replace(state_of(pair[0]), inode=1), 9)
+        own_sockets.set_buffer(replace(state_of(pair[0]), inode=1), Buffer.SEND, 9)
 
 
 @pytest.fixture
@@ -148,13 +154,75 @@ def test_looks_are_kept_line_by_line(pair: tuple[socket.socket, socket.socket], 
     port, file = pair[0].getsockname()[1], tmp_path / "looks.jsonl"
     shown: list[list[str]] = []
     ends = [Ends(None, port, None, None)]
-    looks = watch(own_sockets.connections, ends, 0.0, 2, lambda _look, lines: shown.append(lines), file, 60_000)
+    looks = watch(
+        own_sockets.connections, ends, 0.0, 2, lambda _look, lines: shown.append(lines), file, {Buffer.SEND: 60_000}
+    )
     assert [json.loads(line) for line in file.read_text().splitlines()] == looks
     assert [one["local_port"] for one in looks[0]["connections"]] == sorted(
         [port, pair[1].getsockname()[1]], key=lambda one: one
     )
     assert looks[1]["connections"][0]["send_buffer_bytes"] == 120_000
     assert "Mbit/s now" in shown[1][1]
+
+
+def test_what_was_kept_is_shown_as_it_was_seen(pair: tuple[socket.socket, socket.socket], tmp_path: Path) -> None:
+    port, file = pair[0].getsockname()[1], tmp_path / "looks.jsonl"
+    live: list[list[str]] = []
+    watch(own_sockets.connections, [Ends(None, port, None, None)], 0.0, 2, lambda _, lines: live.append(lines), file)
+    shown = CliRunner().invoke(app, ["--kept", str(file), "--port", str(port)])
+    assert shown.exit_code == 0, shown.output
+    # Beside the rates since the look before, which go by another clock there.
+    assert [line for line in shown.output.splitlines() if line == live[0][0]] == [live[0][0]] * 2
+    as_documents = CliRunner().invoke(app, ["--kept", str(file), "--format", "json"]).output
+    assert as_documents == file.read_text()
+    nothing = CliRunner().invoke(app, ["--kept", str(file), "--port", "1"]).output
+    assert nothing.count("no such connection of yours on this host") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}\n", ":1 is no look at connections, as --keep writes them"),
+        ("nothing", "does not hold what --keep writes: Expecting value"),
+        ('{"at": "noon", "connections": []}', "does not hold what --keep writes: Invalid isoformat string: 'noon'"),
+        (
+            '{"at": "2027-03-01T12:00:00+00:00", "connections": [{"local": "10.0.0.1"}]}',
+            "was kept by another version of slotcar-transfer: ",
+        ),
+        (None, "does not hold what --keep writes: [Errno 2] No such file or directory"),
+    ],
+    ids=["no look", "no JSON", "no instant", "of another version", "not there"],
+)
+def test_a_file_that_holds_something_else_is_refused_in_words(text: str | None, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "looks.jsonl"
+    if text is not None:
+        file.write_text(text)
+    result = CliRunner().invoke(app, ["--kept", str(file)])
+    assert result.exit_code == 1
+    assert words in result.output
+
+
+def test_a_transfer_keeps_its_own_connections_and_goes_on_where_it_cannot(
+    pair: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> None:
+    near, far = pair
+    sentences: list[str] = []
+    at = datetime(2027, 3, 1, 12, tzinfo=UTC)
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_connection(other.getsockname()):
+        keeping = Keeping(
+            tmp_path / "looks.jsonl", near.getpeername()[1], own_sockets.connections, sentences.append, lambda: at
+        )
+        keeping.look()
+        keeping.look()
+    looks = read(tmp_path / "looks.jsonl")
+    assert [look["at"] for look in looks] == [at.isoformat()] * 2
+    ends = [(one["local_port"], one["peer_port"]) for look in looks for one in look["connections"]]
+    assert ends == [(near.getsockname()[1], far.getsockname()[1])] * 2
+    keeping.to = tmp_path / "nowhere" / "looks.jsonl"
+    keeping.look()
+    keeping.look()
+    assert len(sentences) == 1
+    assert sentences[0].startswith("nothing more is kept of the connections: [Errno 2] No such file or directory")
 
 
 def test_a_picture_is_drawn_of_what_was_seen(state: TcpState, tmp_path: Path) -> None:
