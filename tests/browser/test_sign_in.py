@@ -63,7 +63,7 @@ def go_through(tab: Tab, person: str, start: str = "/sign-in?next=%2Frequest") -
 
 
 @pytest.mark.browser
-def test_a_person_asks_and_another_approves(signed_site: Site, tab_of: Any) -> None:
+def test_a_person_asks_and_another_approves(signed_site: Site, home: Provider, tab_of: Any) -> None:
     ann = tab_of()
     go_through(ann, "ann")
     ann.page.wait_for_url(f"{signed_site.base_url}/request")
@@ -90,6 +90,10 @@ def test_a_person_asks_and_another_approves(signed_site: Site, tab_of: Any) -> N
     ]  # fmt: skip
     assert entry.reservation.owner == "hep"
     assert ann.complaints == []
+    ann.page.goto("/account")
+    facts = ann.page.inner_text("dl.facts")
+    assert f"Sign-in by OpenID Connect, without a password here: subject ann of {home.url}" in facts
+    assert "Token" not in ann.page.inner_text("main")
 
 
 @pytest.mark.browser

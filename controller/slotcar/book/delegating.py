@@ -129,9 +129,9 @@ def without_delegation(entry: Entry, to: str, now: datetime) -> tuple[Delegation
     Raises:
         DelegationRefused: it has none, or none any more.
     """
-    there = running(entry, now) if entry.is_live_at(now) else ()
-    withdrawn = next((one for one in there if one.to == to), None)
+    delegations = running(entry, now) if entry.is_live_at(now) else ()
+    withdrawn = next((one for one in delegations if one.to == to), None)
     if withdrawn is None:
         name = "/".join(entry.reservation.key)
         raise DelegationRefused(f"nothing of {name} is delegated to {to}: it was withdrawn, has run out, or never was")
-    return withdrawn, [one for one in there if one is not withdrawn]
+    return withdrawn, [one for one in delegations if one is not withdrawn]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -68,34 +69,53 @@ def read_certificates(folder: Path) -> tuple[KnownCertificate, ...]:
         raise InvalidInput([*problems, Problem(str(path), 1, "", "has one key, `certificates`, which is a list")])
     known = []
     for number, one in enumerate(listed):
-        wrong = _wrong_with(one)
-        if wrong:
-            key = f"certificates[{number}]"
-            problems.append(Problem(document.file, document.line(key), key, wrong, "", f"keys are {', '.join(_KEYS)}"))
-        else:
-            known.append(_known(one))
+        wrong = list(_wrong_with(document, f"certificates[{number}]", one))
+        problems += wrong
+        known += [] if wrong else [_known(one)]
     problems += _twice(document, known)
     if problems:
         raise InvalidInput(problems)
     return tuple(known)
 
 
-def _wrong_with(entry: Any) -> str:
-    if (
-        not isinstance(entry, Mapping)
-        or set(entry) - set(_KEYS)
-        or not all(isinstance(one, str) for one in entry.values())
-    ):
-        return "is no mapping of texts with known keys"
+def _wrong_with(document: Document, at: str, entry: Any) -> Iterator[Problem]:
+    def problem(key: str, message: str, value: str = "", hint: str = "") -> Problem:
+        where = f"{at}.{key}" if key else at
+        return Problem(document.file, document.line(where), where, message, value, hint)
+
+    keys = f"keys are {', '.join(_KEYS)}"
+    if not isinstance(entry, Mapping):
+        yield problem("", "is no mapping", "", keys)
+        return
+    for key, value in entry.items():
+        if key not in _KEYS:
+            yield problem(str(key), "is not known here", "", _hint_of(str(key)) or keys)
+        elif not isinstance(value, str):
+            yield problem(key, "is no text", str(value))
+    texts = {key: value for key, value in entry.items() if isinstance(value, str)}
     if len({"uri", "subject"} & set(entry)) != 1:
-        return "needs a `uri` of the certificate's alternative names or its whole `subject`, and not both"
-    if not _NAME.fullmatch(entry.get("name", "")):
-        return "has no `name` of letters, digits, dots and dashes, at most 48"
-    if entry.get("role") not in set(Role):
-        return f"has no `role` of {', '.join(Role)}"
-    if not OWNER.fullmatch(entry.get("owner", entry["name"])):
-        return "has an `owner` that is no name"
-    return ""
+        yield problem("", "needs a `uri` of the certificate's alternative names or its whole `subject`, and not both")
+    if "name" not in entry or ("name" in texts and not _NAME.fullmatch(texts["name"])):
+        yield problem(
+            "name" if "name" in entry else "", "has no `name` of letters, digits, dots and dashes, at most 48"
+        )
+    role = texts.get("role", "")
+    if role not in set(Role) and ("role" in texts or "role" not in entry):
+        near = get_close_matches(role.lower(), [one.value for one in Role], n=1)
+        hint = f"perhaps {near[0]}" if near else ""
+        yield problem("role" if "role" in entry else "", f"has no `role` of {', '.join(Role)}", role, hint)
+    if "owner" in texts and not OWNER.fullmatch(texts["owner"]):
+        yield problem("owner", "has an `owner` that is no name", texts["owner"])
+
+
+def _hint_of(key: str) -> str:
+    """What is meant by a key that is not known here, or where it stands instead."""
+    if near := get_close_matches(key.lower(), _KEYS, n=1):
+        return f"perhaps {near[0]}"
+    word = key.lower().rstrip("s").replace("communitie", "community")
+    if word in ("community", "domain"):
+        return f"say its `owner`, and in site.yml of which {word} that is"
+    return "say it in site.yml, by NAME@certificate" if word in ("group", "program") else ""
 
 
 def _known(entry: Mapping[str, str]) -> KnownCertificate:

@@ -45,15 +45,28 @@ class ConditionProbe:
     @property
     def text(self) -> str:
         """The condition as Cedar writes it."""
-        written = policies_from_json_str(policy_set_text({"probe": self.form}))
-        scope, _, condition = (
-            written.strip().rstrip(";").partition(") when {" if "when {" in written else ") unless {")
-        )
         if self.part == "when":
-            inside = condition.strip().removesuffix("}").strip()
-            return _without_idle_brackets(inside if " when {" in written else f"!({inside})")
-        parts = scope.partition("(")[2].removesuffix(")").split(",")
+            return _conditions_text(self.form)
+        parts = _scope_and_conditions(self.form)[0].partition("(")[2].removesuffix(")").split(",")
         return next(part.strip() for part in parts if part.strip().startswith(self.part))
+
+
+def condition_text(body: Mapping[str, Any]) -> str:
+    """A condition as Cedar writes it."""
+    return _conditions_text(_permit(conditions=[{"kind": "when", "body": body}]))
+
+
+def _conditions_text(form: Mapping[str, Any]) -> str:
+    _, written, is_unless = _scope_and_conditions(form)
+    return _without_idle_brackets(f"!({written})" if is_unless else written)
+
+
+def _scope_and_conditions(form: Mapping[str, Any]) -> tuple[str, str, bool]:
+    """As Cedar writes them, and whether it is `unless`."""
+    written = policies_from_json_str(policy_set_text({"probe": form})).strip().rstrip(";")
+    is_unless = " unless {" in written and " when {" not in written
+    scope, _, condition = written.partition(") unless {" if is_unless else ") when {")
+    return scope, condition.strip().removesuffix("}").strip(), is_unless
 
 
 def policy_set_text(forms: Mapping[str, Mapping[str, Any]]) -> str:

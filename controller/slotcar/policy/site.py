@@ -21,7 +21,7 @@ from slotcar.policy.issuers import Issuer
 from slotcar.policy.issuers_file import read_issuers
 from slotcar.policy.policies import Policies, policies_of, shipped_policies
 from slotcar.policy.statements import Source
-from slotcar.policy.unheard import files_not_read, without_members
+from slotcar.policy.unheard import communities_of_nobody, files_not_read, without_members
 
 FOLDER = "policies"
 FILE = "site.yml"
@@ -134,7 +134,9 @@ def site_in(folder: Path) -> Site:
     if not problems:
         claims = [one.claims for one in issuers]
         groups = {*members.get("groups", ()), *(name for one in claims for name in one.groups)}
-        communities = {*members.get("communities", ()), *(name for one in claims for name in one.communities)}
+        of_issuers = {name for one in claims for name in one.communities}
+        problems += communities_of_nobody(folder, of_issuers, members.get("communities", ()), policies.rules)
+        communities = {*members.get("communities", ()), *of_issuers}
         problems += without_members(policies.rules, groups, communities)
     if problems:
         raise InvalidInput(problems)

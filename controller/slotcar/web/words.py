@@ -52,6 +52,24 @@ _LEDGER = {
 }  # fmt: skip
 
 
+#: What a caller is known by, by how `Caller.proof` begins.
+_PROOFS = {
+    "token ": "Token",
+    "subject ": "Sign-in by OpenID Connect, without a password here",
+    "certificate ": "Certificate of a program",
+    "account ": "Account of the operating system",
+    "signed messages ": "Signed messages of a neighbouring domain",
+    "none": "Nothing",
+}
+
+
+def proof_words(caller: Caller) -> tuple[str, str]:
+    """By which kind of proof somebody is known, and by which one."""
+    kind = next((begin for begin in _PROOFS if caller.proof.startswith(begin)), "")
+    detail = caller.proof.removeprefix(kind) if kind not in ("subject ", "account ") else caller.proof
+    return _PROOFS.get(kind, "Another proof"), detail.lstrip(": ")
+
+
 def mark_of(entry: Entry) -> StateMark:
     """What is on its devices, where it is in force or one does not know that it is gone; else the ledger's word."""
     slot = entry.slot

@@ -51,9 +51,9 @@ def share(book: Ledger, rate_bps: int, hours: Collection[int] = ALL_HOURS, name:
 
 
 def now_of(book: Ledger, entry: Entry) -> Entry:
-    found = book.get(entry.handle)
-    assert found is not None
-    return found
+    latest = book.get(entry.handle)
+    assert latest is not None
+    return latest
 
 
 def bulk(book: Ledger, **more: object) -> Entry:
@@ -61,7 +61,7 @@ def bulk(book: Ledger, **more: object) -> Entry:
     return admit(book, transfer("bulk", BULK_BYTES, 120, owner="cms", shape="earliest", **more))
 
 
-def found(book: Ledger, name: str) -> Entry:
+def named(book: Ledger, name: str) -> Entry:
     entry = book.find("hep", name)
     assert entry is not None
     return entry
@@ -83,7 +83,7 @@ def test_a_transfer_makes_room_within_its_share_alone(book: Ledger, is_shared: b
     assert now_of(book, entry) == entry
     assert moved_events(book) == []
     admit(book, reservation("short", 100, 10, 30))
-    assert moved_events(book) == [("bulk", found(book, "short").handle)]
+    assert moved_events(book) == [("bulk", named(book, "short").handle)]
     assert steps(now_of(book, entry)) == [(0, 10, 80), (30, 40, 80)], "within the hours it makes room"
 
 

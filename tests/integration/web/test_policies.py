@@ -49,7 +49,9 @@ def test_only_what_policies_permit_is_offered(open_site: Open, tmp_path: Path) -
     account = requester.get("/account").text
     assert re.search(r"Cancel[^<]*</th><td>no: Requester lets a hold run out\.</td>", account)
     policies = operator.get("/policies").text
-    assert "Forbids everybody: cancel." in policies
-    assert "Permits what is in Group duty: approve, overview, see." in policies
-    assert "{who} lets a hold run out" in policies
+    assert "<td>Nobody may cancel.<details>" in policies
+    assert "Members of the group duty may approve, see the whole controller and see reservations." in policies
+    assert "<li>its rate is above the rate that needs no approval</li>" in policies
+    assert "context.rate_bps &gt; context.gate.rate_bps" in policies, "beneath it in Cedar"
+    assert "NAME lets a hold run out" in policies
     assert "Group duty</dt><dd>requester" in policies

@@ -42,8 +42,13 @@ def test_a_certificate_is_known_by_its_uri_or_whole_subject(tmp_path: Path) -> N
         ({"name": "a b"}, "has no `name`"),
         ({"role": "admin"}, "has no `role` of requester"),
         ({"owner": "a b"}, "has an `owner` that is no name"),
-        ({"fingerprint": "x"}, "with known keys"),
-        ({"name": 7}, "is no mapping of texts"),
+        ({"fingerprint": "x"}, "certificates[0].fingerprint: is not known here; keys are uri"),
+        ({"onwer": "atlas"}, "certificates[0].onwer: is not known here; perhaps owner"),
+        ({"community": "hep"}, "say its `owner`, and in site.yml of which community that is"),
+        ({"communities": ["hep"]}, "say its `owner`, and in site.yml of which community that is"),
+        ({"groups": ["duty"]}, "say it in site.yml, by NAME@certificate"),
+        ({"role": "Operator"}, "has no `role` of requester, operator, auditor (got Operator); perhaps operator"),
+        ({"name": 7}, "certificates[0].name: is no text (got 7)"),
     ],
 )
 def test_a_mistake_gets_a_sentence_with_its_line(change: dict[str, Any], sentence: str, tmp_path: Path) -> None:
@@ -51,6 +56,20 @@ def test_a_mistake_gets_a_sentence_with_its_line(change: dict[str, Any], sentenc
     with pytest.raises(InvalidInput, match=r"certificates.yml:\d+: certificates\[0\]") as caught:
         known(tmp_path, entry)
     assert sentence in str(caught.value)
+
+
+def test_each_mistake_stands_at_its_own_line(tmp_path: Path) -> None:
+    (tmp_path / "certificates.yml").write_text(
+        "certificates:\n- uri: spiffe://x/a\n  name: a b\n  role: admin\n  colour: red\n- just words\n"
+    )
+    with pytest.raises(InvalidInput) as caught:
+        read_certificates(tmp_path)
+    assert {(one.line, one.key) for one in caught.value.problems} == {
+        (3, "certificates[0].name"),
+        (4, "certificates[0].role"),
+        (5, "certificates[0].colour"),
+        (6, "certificates[1]"),
+    }
 
 
 def test_one_certificate_is_of_one_program(tmp_path: Path) -> None:

@@ -195,6 +195,20 @@ def test_a_forbid_that_would_hold_for_nobody_is_an_error(tmp_path: Path, conditi
     assert [(one.line, str(one).partition(": a: ")[2]) for one in error.value.problems] == [(2, words)]
 
 
+def test_a_community_of_an_issuer_that_is_nearly_one_of_the_sites_is_an_error(tmp_path: Path) -> None:
+    inventory = folder_of(tmp_path, "communities: {hep: {owners: [cms]}}\n")
+    issuer = "issuers:\n- name: home\n  issuer: https://a.example\n  audience: b\n  role: requester\n  communities:\n"
+    file = inventory / "policies" / "issuers.yml"
+    file.write_text(f"{issuer}    hep: [/cms]\n    optics: [/optics]\n")
+    assert site_of(inventory).issuers
+    file.write_text(f"{issuer}    hpe: [/cms]\n    optics: [/optics]\n")
+    with pytest.raises(InvalidInput) as error:
+        site_of(inventory)
+    assert [str(one).partition("issuers.yml:")[2] for one in error.value.problems] == [
+        "7: communities: is no community of site.yml, and no policy speaks of it (got hpe); perhaps hep is meant"
+    ]
+
+
 def test_a_file_that_is_nearly_called_as_one_that_is_read_is_an_error(tmp_path: Path) -> None:
     folder = folder_of(tmp_path) / "policies"
     for name in ("cases.yml", "hep.jwks", "README.md", "home-ca.pem"):

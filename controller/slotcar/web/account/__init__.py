@@ -14,7 +14,7 @@ from slotcar.policy.reading import rights
 from slotcar.reservation.times import parse_zone
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
-from slotcar.web.words import why_not_change, why_not_operator
+from slotcar.web.words import proof_words, why_not_change, why_not_operator
 from slotcar_client.wire import verbs
 
 
@@ -28,6 +28,7 @@ def show(visit: Visit) -> Answer:
     ]
     model = {
         "delegated": delegated,
+        "proof": proof_words(visit.caller),
         "communities": Shares(visit.desk).communities(visit.caller, visit.now),
         "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
         "rights": rights_of(visit.caller), "sequence": visit.desk.ledger.last_event(),
