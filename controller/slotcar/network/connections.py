@@ -45,10 +45,10 @@ class ConnectionVariables(BaseModel):
 
 
 def connection_of(variables: Mapping[str, Any]) -> ConnectionVariables:
-    """Those of a host's variables.
+    """Those of a host's variables. The others are not looked at: in a play each is a template, and some name every host.
 
     Raises:
         ValidationError: a value that none takes.
     """
     own = ConnectionVariables.model_fields
-    return ConnectionVariables.model_validate({key: value for key, value in variables.items() if key in own})
+    return ConnectionVariables.model_validate({key: variables[key] for key in own if key in variables})

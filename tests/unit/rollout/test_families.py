@@ -9,6 +9,7 @@ import pytest
 
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.fanout import DeviceError, Order, job_of
+from slotcar.rollout.fanout.families import _call_outs
 from slotcar.rollout.ios.napalm import NapalmTransport
 from slotcar.rollout.ios.ssh import SshTransport
 from slotcar.rollout.netconf.transport import NetconfTransport
@@ -51,3 +52,27 @@ def test_a_value_that_none_takes_is_refused(variables: dict[str, Any], words: st
     with pytest.raises(DeviceError) as refused:
         transport(variables, tmp_path)
     assert str(refused.value) == f"r1: {words}"
+
+
+class OfAPlay(dict[str, Any]):
+    """A host's variables in a play, of which those that name every host are a template of every host."""
+
+    def __getitem__(self, key: str) -> Any:
+        assert key not in ("groups", "hostvars", "ansible_play_hosts", "ansible_play_hosts_all")
+        return super().__getitem__(key)
+
+    def items(self) -> Any:
+        return ((key, self[key]) for key in self)
+
+
+EVERYONE: dict[str, Any] = {"groups": {}, "hostvars": {}, "ansible_play_hosts": [], "ansible_play_hosts_all": []}
+
+
+@pytest.mark.parametrize("own", [IOS, NETCONF])
+def test_what_names_every_host_is_looked_at_for_none(own: dict[str, Any], tmp_path: Path) -> None:
+    """Looked at for each host, it takes the square of their number: 7 of the 11 s that 300 routers took."""
+    assert transport(OfAPlay(own | EVERYONE), tmp_path)
+
+
+def test_a_place_of_call_outs_has_what_is_its_own() -> None:
+    assert _call_outs("store", OfAPlay({"store_tapes": 4} | EVERYONE))()._place.variables == {"store_tapes": 4}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncssh
 import pytest
 
 from slotcar.rollout.fanout.login import Login
-from slotcar.rollout.host_keys import CHANGED, UNKNOWN, host_key_words
+from slotcar.rollout.host_keys import CHANGED, UNKNOWN, host_key_words, read_once
 from slotcar.rollout.playbook import why_unreachable
 
 KEY = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
@@ -40,6 +41,25 @@ def test_what_is_known_is_told(tmp_path: Path, known: str, host: str, port: int,
 
 def test_a_file_that_is_not_there_knows_nobody(tmp_path: Path) -> None:
     assert "is not known yet" in host_key_words(Login("192.0.2.1", 22, "slotcar", known_hosts=tmp_path / "none"))
+
+
+def test_a_file_is_read_once_for_all_logins_and_anew_where_it_changed(tmp_path: Path) -> None:
+    """Each of 1,000 routers reads a file of 1,000 keys."""
+    file, loaded = tmp_path / "known_hosts", []
+
+    def load(name: str) -> str:
+        loaded.append(name)
+        return Path(name).read_text()
+
+    file.write_text("one")
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: read_once(load, file), range(50))) == {"one"}
+    assert len(loaded) == 1
+    file.write_text("another")
+    assert read_once(load, file) == "another"
+    assert len(loaded) == 2
+    with pytest.raises(FileNotFoundError):
+        read_once(load, tmp_path / "none")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,12 @@ from slotcar.rollout.transport import DeviceError, Order, Transport
 #: The devices that are served together, from one process, by how they are reached.
 SERVED = frozenset({TransportKind.IOS, TransportKind.NETCONF, TransportKind.CALL_OUTS})
 
+#: Variables that a play gives each host beside its own, and that name every host: to copy them for each would take the
+#: square of the hosts.
+_OF_THE_PLAY = frozenset(
+    {"ansible_play_batch", "ansible_play_hosts", "ansible_play_hosts_all", "groups", "hostvars", "play_hosts"}
+)
+
 Connect = Callable[[], Transport]
 
 
@@ -36,7 +42,8 @@ def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
 
 
 def _call_outs(name: str, variables: Mapping[str, Any]) -> Connect:
-    return partial(CallOutTransport, Place(name, dict(variables)))
+    own = {key: variables[key] for key in variables if key not in _OF_THE_PLAY}
+    return partial(CallOutTransport, Place(name, own))
 
 
 def _kind(variables: Mapping[str, Any]) -> TransportKind | None:

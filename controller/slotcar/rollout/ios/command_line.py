@@ -13,7 +13,7 @@ from pathlib import Path
 import asyncssh
 
 from slotcar.rollout.fanout.login import Login
-from slotcar.rollout.host_keys import host_key_words
+from slotcar.rollout.host_keys import file_of, host_key_words, read_once
 from slotcar.rollout.ios.dialog import FIRST, OutOfStep, PrintedAnswer, Prompts, may_be_prompt, prompts_of
 from slotcar.rollout.transport import DeviceError, Unreachable
 
@@ -123,9 +123,10 @@ class CommandLine:
 
     async def _connect(self) -> None:
         login = self._login
-        known_hosts = str(login.known_hosts) if login.known_hosts else ()
+        file = file_of(login)
+        known_hosts = read_once(asyncssh.read_known_hosts, file) if file else b""
         self._connection = await asyncssh.connect(
-            login.host, login.port, username=login.user, password=login.password, known_hosts=known_hosts or (),
+            login.host, login.port, username=login.user, password=login.password, known_hosts=known_hosts,
             client_keys=[str(login.key_file)] if login.key_file else None, agent_path=None, config=None,
             preferred_auth="publickey,keyboard-interactive,password", keepalive_interval=15,
             encryption_algs=_CIPHERS,

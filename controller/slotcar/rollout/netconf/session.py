@@ -20,10 +20,11 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
     SSHUnknownHostError,
     TransportError,
 )
+from paramiko import HostKeys  # type: ignore[import-untyped]
 
 from slotcar.base.texts import lines_of
 from slotcar.rollout.fanout.login import Login
-from slotcar.rollout.host_keys import host_key_words
+from slotcar.rollout.host_keys import file_of, host_key_words, read_once
 from slotcar.rollout.netconf.login import NetconfError
 from slotcar.rollout.transport import Unreachable
 
@@ -72,15 +73,21 @@ class Rpc(Protocol):
 
 
 class _CheckedSession(SSHSession):  # type: ignore[misc]
-    """Believes the keys of one file, where one is named."""
+    """Believes the keys that the login's file has of its peer."""
 
-    def __init__(self, known_hosts: str | None) -> None:
+    def __init__(self, login: Login) -> None:
         # ncclient's handler for IOS-XE believes every host key, so it is not used; nothing else of it is needed.
         super().__init__(DefaultDeviceHandler({"name": "default"}))
-        self._file = known_hosts
+        self._login = login
 
     def load_known_hosts(self, filename: str | None = None) -> None:
-        super().load_known_hosts(self._file or filename)
+        """ncclient writes into what it looks up, so that it has keys of its own."""
+        if (file := file_of(self._login)) is None:
+            return
+        known = read_once(HostKeys, file)
+        for place in (self._login.host, f"[{self._login.host}]:{self._login.port}"):
+            for kind, key in (known.lookup(place) or {}).items():
+                self._host_keys.add(place, kind, key)
 
 
 class NetconfSession:
@@ -106,7 +113,7 @@ class NetconfSession:
 
     def _connect(self, key_file: Path | None, password: str | None) -> None:
         login = self._login
-        session = _CheckedSession(str(login.known_hosts) if login.known_hosts else None)
+        session = _CheckedSession(login)
         search = key_file is None and password is None
         try:
             session.connect(
