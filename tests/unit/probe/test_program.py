@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -21,6 +22,10 @@ from slotcar_probe.sender import Sender
 from slotcar_probe.streams import ConfigurationError, Stream, stream_of
 
 COUNT = 20
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "roles" / "slotcar_probe" / "files" / "slotcar_probe"
+sys.path.append(str(ROOT / "plugins" / "action"))
+from slotcar_zipapp import write_zipapp  # noqa: E402
 
 
 def test_what_is_sent_over_loopback_is_answered_in_its_class() -> None:
@@ -69,21 +74,29 @@ def test_a_configuration_without_streams_is_told(tmp_path: Path, capsys: pytest.
     assert main(["send", str(tmp_path / "none.json")]) == 1
 
 
-def test_it_needs_nothing_but_the_standard_library() -> None:
-    folder = Path(__file__).parents[3] / "roles" / "slotcar_probe" / "files"
+def test_a_host_gets_one_file_that_needs_nothing_but_the_standard_library(tmp_path: Path) -> None:
+    """As the role makes it."""
+    archive = tmp_path / "slotcar-probe.pyz"
+    write_zipapp(PACKAGE, archive)
     done = subprocess.run(
-        [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(folder)!r}); import slotcar_probe.__main__",
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-I", "-S", str(archive), "send", str(tmp_path / "none.json")],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"slotcar-probe: [Errno 2] No such file or directory: '{tmp_path}/none.json'\n",
     )
-    assert done.returncode == 0, done.stderr
+
+
+def test_the_same_modules_are_the_same_bytes_wherever_they_were_written(tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere" / PACKAGE.name
+    shutil.copytree(PACKAGE, copy, copy_function=shutil.copyfile)  # with other times, and what Python compiled
+    write_zipapp(PACKAGE, tmp_path / "one.pyz")
+    write_zipapp(copy, tmp_path / "other.pyz")
+    assert (tmp_path / "one.pyz").read_bytes() == (tmp_path / "other.pyz").read_bytes()
+    (copy / "clock.py").write_text("")
+    write_zipapp(copy, tmp_path / "other.pyz")
+    assert (tmp_path / "one.pyz").read_bytes() != (tmp_path / "other.pyz").read_bytes()
 
 
 class Controller(HTTPServer):
