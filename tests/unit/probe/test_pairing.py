@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,15 @@ def test_both_directions_are_measured_by_both_clocks() -> None:
     assert [delay for _, _, delay in measured.reverse.packets] == [6 * MS, 6 * MS]
     assert measured.clock_error_ns == 12_000
     assert paired(stretch_of(2, {0: 0, 1: 1}), None, 46).clock_error_ns is None
+
+
+@pytest.mark.parametrize("there_ns", [-20_000, 20_000 + 10 * MS])
+def test_clocks_that_differ_by_more_than_they_say_measure_neither_way(there_ns: int) -> None:
+    """Its answers take the 10 ms of both ways, less what the way there seems to take."""
+    for off_by_ns, is_known in ((there_ns, False), (5 * MS, True)):
+        stretch = stretch_of(2, {0: 0})
+        stretch.answers[1] = answer(1, 1, off_by_ns, 10 * MS - off_by_ns)
+        assert (paired(stretch, 7_000, 46).clock_error_ns is not None) is is_known
 
 
 def test_what_was_lost_there_is_told_from_what_was_lost_on_the_way_back() -> None:

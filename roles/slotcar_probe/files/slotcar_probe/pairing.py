@@ -78,7 +78,8 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Both directions, and what the clocks of both ends may be off by together; None where one is not kept right."""
+    """Both directions, and what the clocks of both ends may be off by together; None where one is not kept right, or is
+    off by more than it says."""
 
     forward: Way
     reverse: Way
@@ -100,7 +101,15 @@ def paired(stretch: Stretch, error_ns: int | None, dscp: int, previous: Answer |
     forward.started_ns = reverse.started_ns = stretch.sent[0].sent_ns if stretch.sent else 0
     if not answered:
         reverse.unanswered = len(stretch.sent)
-    return Paired(forward, reverse, (error_ns or 0) + theirs if is_known else None)
+    both_ns = (error_ns or 0) + theirs
+    return Paired(forward, reverse, both_ns if is_known and not _is_refuted(both_ns, forward, reverse) else None)
+
+
+def _is_refuted(error_ns: int, forward: Way, reverse: Way) -> bool:
+    """Whether a packet arrived before it was sent by more than the clocks are said to be off by. As much is too long in
+    the other direction, where it shows by nothing: so neither direction's delay is known."""
+    delays_ns = (delay_ns for way in (forward, reverse) for _, _, delay_ns in way.packets if delay_ns is not None)
+    return min(delays_ns, default=0) + error_ns < 0
 
 
 def _forward(stretch: Stretch, dscp: int, previous: Answer | None) -> Way:
