@@ -37,6 +37,7 @@ from slotcar.book.errors import LedgerUnavailable
 from slotcar.desk.agreeing import agreement_for
 from slotcar.desk.desk import Desk
 from slotcar.desk.nsi import nsi_for
+from slotcar.measuring.pscheduler.reader import PSchedulerReader
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.network.reading import read_connections
@@ -282,7 +283,8 @@ def exempt_from_collections() -> None:
 
 @dataclass(slots=True)
 class _ApplicationParts:
-    """What runs beside the API: the loop, and while it leads the delivery of webhooks and the watching of devices.
+    """What runs beside the API: the loop, and while it leads the delivery of webhooks, the watching of devices, and
+    the reading of pSchedulers.
 
     Attributes:
         failures: why parts ended that cannot be begun again.
@@ -303,8 +305,10 @@ class _ApplicationParts:
             self.ledger, lambda: status.leading, context.now, DerivedSecrets(context.desk.settings.webhook_key_path),
             counts=context.deliveries, monotonic=context.desk.clocks.monotonic,
         )  # fmt: skip
-        watching = [("watch", watcher.run)] if watcher else []
-        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *watching):
+        reader = PSchedulerReader(self.ledger, context.desk.network, lambda: status.leading, context.now)
+        others = [("watch", watcher.run)] if watcher else []
+        others += [("pscheduler", reader.run)] if reader.sources else []
+        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *others):
             # Daemons: one that hangs does not keep the process from ending.
             thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)
             thread.start()

@@ -14,7 +14,7 @@ from slotcar.book.rules import roles
 from slotcar.book.rules.roles import Caller
 from slotcar.desk.desk import Desk
 from slotcar.measuring.audits.documents import sls_document
-from slotcar.measuring.audits.periods import periods_of
+from slotcar.measuring.audits.periods import periods_of, ways_of
 from slotcar.measuring.audits.reading import stream_of
 from slotcar.measuring.audits.streams import windows_of
 from slotcar.measuring.audits.verdicts import Verdicts
@@ -64,21 +64,13 @@ class Auditing:
         """
         roles.require_may_change(caller, verb="record_stream")
         stream = stream_of(verb, self.desk.network, now)
-        sls, way = self.desk.network.sls[stream.way.sls], stream.way
-        windows = windows_of(stream, sls)
-        # Also where it promised nothing then: that it was measured is known.
-        added = self.desk.ledger.audits.add(way, stream.start_us, stream.until_us, windows)
+        way = stream.way
+        windows = windows_of(stream, self.desk.network.sls[way.sls])
         verdicts = Verdicts(self.desk.ledger, self.desk.network)
-        items: list[documents.AuditItem] = []
-        for one in added or ():
-            if one.step_s == HOUR_S:
-                (period,) = periods_of(Window.of_us(one.start_us, one.start_us + 1), HOUR_S)
-                items += verdicts.items([sls], {sls.name: [one]}, [period], now)[sls.name]
-        for item in items:
-            verdicts.tell_of(sls, item, now)
+        items = verdicts.take(way, stream.start_us, stream.until_us, windows, now)
         return {
-            "sls": way.sls, "source": way.source, "destination": way.destination, "is_new": added is not None,
-            "items": items,
+            "sls": way.sls, "source": way.source, "destination": way.destination, "is_new": items is not None,
+            "items": items or [],
         }  # fmt: skip
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -96,7 +88,7 @@ class Auditing:
 
 
 def _require_few(chosen: Sequence[Sls], windows: dict[str, list[AuditWindow]], periods: Sequence[Window]) -> None:
-    ways = sum(max(1, len({one.way for one in windows.get(sls.name, ())})) for sls in chosen if sls.has_figures)
+    ways = sum(len(ways_of(sls, windows.get(sls.name, ()))) for sls in chosen if sls.has_figures)
     if ways * len(periods) > MOST_ITEMS:
         hint = "ask for less time, for days, or for one SLS"
         problem = Problem(

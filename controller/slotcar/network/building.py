@@ -350,6 +350,7 @@ def _sls(name: str, downstream: str, variables: SlsVariables) -> Sls:
         variation_us=variables.variation,
         loss_ppm=variables.loss,
         quantile_ppm=variables.quantile,
+        pscheduler=tuple(one.task_of() for one in variables.pscheduler),
         excess=variables.excess,
         description=variables.description,
     )

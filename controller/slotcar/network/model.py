@@ -184,6 +184,24 @@ class Domain(Frozen):
         return self.over_provisioned or self.elsewhere
 
 
+class PSchedulerTask(Frozen):
+    """A task of a site's pScheduler that measures an SLS.
+
+    Attributes:
+        task: its address. source, destination: where the probes are, as audits name them.
+        in_class: the site vouches that its packets are in the SLS's class on all of their way; pScheduler does not say.
+        clock_error_us: what both clocks may be off by together, as the site knows; None where only packets say it.
+        ca_file: who vouches for the pScheduler; empty for the system's.
+    """
+
+    task: str
+    source: str
+    destination: str
+    in_class: bool = False
+    clock_error_us: int | None = None
+    ca_file: str = ""
+
+
 class Sls(Frozen):
     """A service level specification between two neighbouring domains, one direction (TEQUILA).
 
@@ -197,6 +215,7 @@ class Sls(Frozen):
         delay_us, variation_us, loss_ppm: the one-way delay d that is tolerated, its variation j between consecutive packets
             (RFC 3393), and the lost packets l of a million (D7.3 §3.2.1); None where nothing was agreed.
         quantile_ppm: of so many packets of a million delay and variation hold (TEQUILA's quantile).
+        pscheduler: what measures it beside probes of Slotcar's own.
         excess: `drop` or `remark` (to best effort).
     """
 
@@ -215,6 +234,7 @@ class Sls(Frozen):
     variation_us: int | None = Field(default=None, gt=0, exclude_if=lambda variation_us: variation_us is None)
     loss_ppm: int | None = Field(default=None, ge=0, le=1_000_000, exclude_if=lambda loss_ppm: loss_ppm is None)
     quantile_ppm: int = Field(default=1_000_000, gt=0, le=1_000_000, exclude_if=lambda part_ppm: part_ppm == 1_000_000)
+    pscheduler: tuple[PSchedulerTask, ...] = Field(default=(), exclude_if=lambda tasks: not tasks)
     excess: str = Field(default="drop", pattern="^(drop|remark)$")
     description: Description = ""
 

@@ -32,7 +32,7 @@ from slotcar.base.units import (
 from slotcar.base.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 from slotcar.managers import managers
 from slotcar.network.connections import ConnectionVariables
-from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId, NsiSide
+from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId, NsiSide, PSchedulerTask
 from slotcar.network.schedules import DAY_MINUTES, DAYS, Schedule
 
 #: No colon, because `device:interface` and resource names are split at colons.
@@ -280,6 +280,21 @@ def _controller(value: object) -> object:
     return value.rstrip("/")
 
 
+def _task(value: object) -> object:
+    hint = "say a task of a pScheduler, such as `https://ps.example.net/pscheduler/tasks/UUID`"
+    if not isinstance(value, str):
+        raise UnitError("is no address", "" if value is None else value, hint)
+    parts = urlsplit(value)
+    folder, _, name = parts.path.rstrip("/").rpartition("/")
+    if parts.username is not None:
+        raise UnitError("holds a user or a password", parts.hostname or "", "leave it out")
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment or not name:
+        raise UnitError("is no address of http or https", value, hint)
+    if not folder.endswith("/tasks"):
+        raise UnitError("is no address of a task", value, hint)
+    return value.rstrip("/")
+
+
 PlatformName = Annotated[str, BeforeValidator(_platform)]
 Rate = Annotated[int, BeforeValidator(_rate)]
 SlsTime = Annotated[int, BeforeValidator(_sls_time)]
@@ -426,6 +441,23 @@ class ScheduleVariables(Frozen):
         return Schedule(days=self.days, begin_minute=self.hours[0], end_minute=self.hours[1], zone=self.zone)
 
 
+class PSchedulerVariables(Frozen):
+    """One entry of an SLS's `pscheduler`."""
+
+    task: Annotated[str, BeforeValidator(_task)]
+    source: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+    destination: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+    in_class: bool = False
+    clock_error: SlsTime | None = None
+    ca_file: str = ""
+
+    def task_of(self) -> PSchedulerTask:
+        return PSchedulerTask(
+            task=self.task, source=self.source, destination=self.destination, in_class=self.in_class,
+            clock_error_us=self.clock_error, ca_file=self.ca_file,
+        )  # fmt: skip
+
+
 class SlsVariables(Frozen):
     """One entry of `slotcar_sls` in the group of the downstream domain."""
 
@@ -442,6 +474,7 @@ class SlsVariables(Frozen):
     variation: SlsTime | None = None
     loss: Annotated[int, BeforeValidator(_loss)] | None = None
     quantile: Annotated[int, BeforeValidator(_quantile)] = 1_000_000
+    pscheduler: tuple[PSchedulerVariables, ...] = ()
     excess: Literal["drop", "remark"] = "drop"
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 

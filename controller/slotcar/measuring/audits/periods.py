@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from slotcar.base.timebase import Window
@@ -24,6 +24,13 @@ def periods_of(window: Window, step_s: int) -> list[Window]:
     return [Window.of_us(at_us, at_us + step_us) for at_us in range(first_us, window.end_us, step_us)]
 
 
+def ways_of(sls: Sls, windows: Iterable[AuditWindow]) -> list[AuditedWay]:
+    """Those that were measured, or one without ends where none was; and those that a pScheduler was to measure."""
+    measured = {one.way for one in windows}
+    named = {AuditedWay(sls.name, one.source, one.destination) for one in sls.pscheduler}
+    return [*(sorted(measured) or [AuditedWay(sls.name, "", "")]), *sorted(named - measured)]
+
+
 def items_of(
     sls: Sls, windows: Sequence[AuditWindow], counted: Sequence[CountedStep], periods: Sequence[Window], now_us: int
 ) -> Iterator[documents.AuditItem]:
@@ -35,8 +42,7 @@ def items_of(
         counted: of its class, where it leaves the domain.
     """
     measured = {(one.way, one.start_us): one for one in windows}
-    ways = sorted({one.way for one in windows}) or [AuditedWay(sls.name, "", "")]
-    for way in ways:
+    for way in ways_of(sls, windows):
         for period in periods:
             if period.start_us >= now_us:
                 continue

@@ -62,9 +62,9 @@ def windows_of(stream: MeasuredStream, sls: Sls) -> tuple[AuditWindow, ...]:
     """
     parts: dict[int, list[Stamp]] = {}
     for one in stream.packets:
-        if _is_promised(one.sent_us, sls):
+        if is_promised(one.sent_us, sls):
             parts.setdefault(one.sent_us // (HOUR_S * _SECOND_US), []).append(one)
-    if not stream.packets and _is_promised(stream.start_us, sls):
+    if not stream.packets and is_promised(stream.start_us, sls):
         parts[stream.start_us // (HOUR_S * _SECOND_US)] = []
     # Of what has no time of its own, it is taken that it was sent in the first of the hours.
     hours = [
@@ -78,7 +78,8 @@ def windows_of(stream: MeasuredStream, sls: Sls) -> tuple[AuditWindow, ...]:
 _DAY_US = DAY_S * _SECOND_US
 
 
-def _is_promised(at_us: int, sls: Sls) -> bool:
+def is_promised(at_us: int, sls: Sls) -> bool:
+    """Whether its figures hold at an instant."""
     return due_us(Window(from_us(at_us), from_us(at_us + 1)), sls.validity, sls.schedule) > 0
 
 

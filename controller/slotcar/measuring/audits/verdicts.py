@@ -70,6 +70,25 @@ class Verdicts:
         by_sls = self.items(slses, windows, periods, now) if slses else {}
         return {name: latest_of(items) for name, items in by_sls.items()}
 
+    def take(
+        self, way: AuditedWay, start_us: int, until_us: int, windows: Iterable[AuditWindow], now: datetime
+    ) -> list[documents.AuditItem] | None:
+        """Adds what was measured of a way, and tells of the hours that stand otherwise by it; these hours. None where it
+        was added before. Also where the SLS promised nothing then: that it was measured is known."""
+        added = self.ledger.audits.add(way, start_us, until_us, windows)
+        if added is None:
+            return None
+        sls = self.network.sls[way.sls]
+        items: list[documents.AuditItem] = []
+        for one in added:
+            if one.step_s == HOUR_S:
+                (period,) = periods_of(Window.of_us(one.start_us, one.start_us + 1), HOUR_S)
+                judged = self.items([sls], {sls.name: [one]}, [period], now)[sls.name]
+                items += [item for item in judged if (item["source"], item["destination"]) == way[1:]]
+        for item in items:
+            self.tell_of(sls, item, now)
+        return items
+
     def tell(self, now: datetime) -> None:
         """Events of the SLSs that stand otherwise than before."""
         for name, items in self.latest(now).items():

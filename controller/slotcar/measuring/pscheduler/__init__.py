@@ -1,0 +1,1 @@
+"""What a site's perfSONAR measured of SLSs, read from its pScheduler over HTTP (ADR 87)."""
