@@ -146,7 +146,7 @@ class Admit(Operation[Entry | Refused]):
         """
         request, policy = self.request, transaction.terms.policy
         policy.endpoints.check(request.reservation, request.paths)
-        policy.check_horizon(request.reservation, self.now, old.reservation if old else None)
+        policy.check_reservation(request.reservation, self.now, old.reservation if old else None)
         if request.hold_until is not None:
             policy.check_hold(request.reservation, old.created_at if old else self.now, request.hold_until)
 

@@ -177,7 +177,7 @@ class Requests:
         Raises:
             NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
-        self.desk.ledger.terms.policy.check_horizon(reservation, now)
+        self.desk.ledger.terms.policy.check_reservation(reservation, now)
         request_limits.require_few_windows([("", reservation)], self.desk.settings.max_windows)
         choices = ways(reservation, self.desk.network, self.desk.settings.paths)
         answer, _ = self.desk.ledger.ask(

@@ -38,8 +38,9 @@ class Policy:
     def quota_of(self, owner: str) -> Quota:
         return self.owner_quotas.get(owner, self.quota)
 
-    def check_horizon(self, reservation: Reservation, now: datetime, old: Reservation | None = None) -> None:
-        """
+    def check_reservation(self, reservation: Reservation, now: datetime, old: Reservation | None = None) -> None:
+        """What is refused whatever else is there, of a request and of an enquiry.
+
         Raises:
             BeyondHorizon: it ends later than reservations may, and later than `old`, of which it is a change.
         """
