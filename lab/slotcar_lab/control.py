@@ -322,9 +322,17 @@ def _wait_ready(lab: Lab, state_dir: Path) -> dict[str, Any]:
         if "slotcar: failed" in text or "Kernel panic" in text or not _alive(lab.running):
             break
         time.sleep(0.05)
-    tail = "\n".join(console.read_text(errors="replace").splitlines()[-8:]) if console.exists() else ""
+    late = time.monotonic() >= deadline
+    words = f"did not come up within {HANG_S:.0f} s" if late else "ended before it was up"
+    shown = [f"{file} ends:\n{tail}" for file in (console, console.with_name("qemu.log")) if (tail := _tail(file))]
     _remove(state_dir)
-    raise LabError(f"the lab did not come up within {HANG_S:.0f} s; its console ({console}) ends:\n{tail}")
+    raise LabError("\n".join((f"the lab {words}" + (":" if shown else ""), *shown)))
+
+
+def _tail(file: Path) -> str:
+    with contextlib.suppress(OSError):
+        return "\n".join(file.read_text(errors="replace").splitlines()[-8:])
+    return ""
 
 
 def _remove(state_dir: Path, progress: Progress = quiet) -> bool:

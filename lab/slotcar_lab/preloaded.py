@@ -10,7 +10,8 @@ from slotcar_lab.errors import LabError
 
 
 def compile_library(source: Path, folder: Path, **constants: int) -> Path:
-    """The library, compiled into `folder` under its source's name. `constants`: what the source leaves to be defined.
+    """The library, compiled into `folder` under its source's name; every account can load it, as a PostgreSQL server that
+    root starts has one of its own. `constants`: what the source leaves to be defined.
 
     Raises:
         LabError: it cannot be compiled; says why.
@@ -27,4 +28,5 @@ def compile_library(source: Path, folder: Path, **constants: int) -> Path:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise LabError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
+    library.chmod(0o755)
     return library

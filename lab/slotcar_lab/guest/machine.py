@@ -200,11 +200,13 @@ def time_file(folder: Path) -> Path:
 
 
 def shared_memory_words(folder: Path) -> list[str]:
-    """QEMU's words for the memory that a guest tells its time in, and its file in the folder."""
+    """QEMU's words for the memory that a guest tells its time in, and its file in the folder, for every account to read."""
     file = time_file(folder)
     file.unlink(missing_ok=True)
     with file.open("wb") as image:
         image.truncate(PAGE_BYTES)
+    file.chmod(0o644)
+    folder.chmod(folder.stat().st_mode | 0o011)  # by its name; what else is there is not listed
     backend = f"memory-backend-file,id=time,share=on,mem-path={file},size={PAGE_BYTES}"
     return ["-object", backend, "-device", "ivshmem-plain,memdev=time"]
 

@@ -18,6 +18,7 @@ from slotcar_lab.client import AgentAddress
 from slotcar_lab.clocks import VirtualClock
 from slotcar_lab.errors import LabError
 from slotcar_lab.guest import machine
+from slotcar_lab.wall_clock import compile_clock
 
 
 def test_a_guest_counts_its_instructions_on_one_processor_and_never_waits() -> None:
@@ -48,6 +49,22 @@ def test_a_guests_time_is_nobodys_before_it_tells_it(tmp_path: Path) -> None:
     words = machine.shared_memory_words(tmp_path)
     assert any(f"mem-path={machine.time_file(tmp_path)},size={hold.PAGE_BYTES}" in word for word in words)
     assert machine.time_file(tmp_path).read_bytes() == bytes(hold.PAGE_BYTES)
+
+
+def test_a_guests_time_is_readable_by_every_account_whatever_the_umask(tmp_path: Path) -> None:
+    """A PostgreSQL server that root starts has an account of its own. With this machine's clock it would keep no controller
+    leading that goes by the guest's."""
+    folder = tmp_path / "lab"
+    before = os.umask(0o077)
+    try:
+        folder.mkdir()
+        machine.shared_memory_words(folder)
+        library = compile_clock(folder)
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o711
+    assert machine.time_file(folder).stat().st_mode & 0o777 == 0o644
+    assert library.stat().st_mode & 0o777 == 0o755
 
 
 def test_the_holders_loop_ends_with_a_jump_to_its_beginning() -> None:
