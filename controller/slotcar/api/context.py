@@ -31,6 +31,7 @@ from slotcar.book.rules.roles import Caller, Role
 from slotcar.desk.desk import Desk
 from slotcar.desk.nsi import NsiParts
 from slotcar.notify.dispatching import DeliveryCounts
+from slotcar.policy.asking import require_sending
 from slotcar.policy.certificates import CertificateNames
 from slotcar.policy.scopes import lets_pass
 from slotcar.policy.verdict import NotAllowed
@@ -101,8 +102,10 @@ async def caller(request: Request, context: TheContext, credentials: Credentials
         HTTPException. NotAllowed: they do not.
     """
     who = await _caller(context, credentials, certificate)
+    operation = request.scope["route"].name
     if who.scopes:
-        check_scopes(who, request.scope["route"].name)
+        check_scopes(who, operation)
+    require_sending(who, operation)
     return who
 
 

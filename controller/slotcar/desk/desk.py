@@ -19,6 +19,7 @@ from slotcar.base.units import UnitError
 from slotcar.book.model import Condition, Entry, Terms
 from slotcar.network.model import Network
 from slotcar.planning.terms import policy_of
+from slotcar.policy.asking import require_sending
 from slotcar.policy.caller import Caller
 from slotcar.policy.site import Site
 from slotcar.store.ledger import Ledger
@@ -98,6 +99,7 @@ class Desk:
             Problem: of `slotcar_client.wire.errors`, as `slotcar_client.Slotcar.send` raises it. Stopping.
         """
         try:
+            require_sending(caller, verb.operation)
             document: T = answer_of(type(verb))(verb, self, caller, self.clocks.now())
         except Stopping:
             raise

@@ -124,6 +124,11 @@ class Policies:
             kept = self._kept[key] = self.decide(question())
         return kept
 
+    @property
+    def ship_alone(self) -> bool:
+        """Whether the site has none of its own."""
+        return not self._own
+
     def has_own(self, action: str) -> bool:
         """Whether a policy of the site's own may decide the action."""
         files = {one.file for one in self._own}

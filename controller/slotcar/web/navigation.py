@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slotcar.book.rules.roles import Caller, may_overview
+from slotcar.policy.asking import verdict_on_sending
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,24 @@ _WITH_OVERVIEW = (
     ("/devices", "Devices", "d"), ("/rollback", "Rollback", "k"), ("/policies", "Policies", "w"),
     ("/audits", "Audits", "s"),
 )  # fmt: skip
+#: By the page, the verb of the API without which it is not shown.
+_SHOWN_BY = {
+    "/": "list", "/reservations": "list", "/boundaries": "timeline", "/costs": "costs", "/plan": "plan",
+    "/connections": "connections", "/usage": "usage", "/log": "events",
+}  # fmt: skip
 _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "c"))
 
 
 def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
-    """The links of the pages for the caller's role; `here` is the link whose page `path` belongs to."""
+    """The links of the pages that the caller may see; `here` is the link whose page `path` belongs to."""
     links = (*_EVERYBODY, *(_WITH_OVERVIEW if may_overview(caller) else ()), *_LAST)
     return tuple(
         Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
         for address, words, key in links
+        if _is_shown(caller, _SHOWN_BY.get(address))
     )
+
+
+def _is_shown(caller: Caller, verb: str | None) -> bool:
+    verdict = None if verb is None else verdict_on_sending(caller, verb)
+    return verdict is None or verdict.allowed

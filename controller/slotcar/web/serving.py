@@ -27,6 +27,7 @@ from slotcar.base.texts import lines_of
 from slotcar.base.units import UnitError
 from slotcar.book.rules.roles import Caller, NotAllowed
 from slotcar.desk.problems import MOST_PROBLEMS, kind_of
+from slotcar.policy.asking import require_sending
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render
@@ -47,6 +48,8 @@ class WebPage:
 
     Attributes:
         query: the keys that its address may have.
+        verb: of the API, which policies are asked about before the page is shown; those that the page asks about itself
+            are not here.
         open: asked by who has not signed in, too; its visit stands for nobody then.
         most_s: how long it may take.
     """
@@ -55,6 +58,7 @@ class WebPage:
     view: Callable[[Visit], Answer]
     method: str = "GET"
     query: tuple[str, ...] = ()
+    verb: str = ""
     open: bool = False
     most_s: float = 60.0
 
@@ -126,6 +130,8 @@ def _answer(page: WebPage, context: Context, request: Request, body: bytes, even
             event_loop=event_loop, origin=f"{request.url.scheme}://{request.headers['host']}",
             browser=request.cookies.get(_browser_name(request), ""),
         )  # fmt: skip
+        if page.verb and caller is not None:
+            require_sending(caller, page.verb)
         answer = page.view(_with_parameters(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
     except WireProblem as error:

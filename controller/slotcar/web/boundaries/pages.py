@@ -62,8 +62,8 @@ def _instant(visit: Visit) -> datetime:
 
 
 PAGES = (
-    WebPage("/boundaries", listed, query=("from",)),
-    WebPage("/boundaries/{instant}", one, query=("after",)),
-    WebPage("/boundaries/{instant}/now", part, query=("after",)),
-    WebPage("/boundaries/{instant}/diff/{group:int}", body),
+    WebPage("/boundaries", listed, verb="timeline", query=("from",)),
+    WebPage("/boundaries/{instant}", one, verb="boundary", query=("after",)),
+    WebPage("/boundaries/{instant}/now", part, verb="boundary", query=("after",)),
+    WebPage("/boundaries/{instant}/diff/{group:int}", body, verb="boundary"),
 )

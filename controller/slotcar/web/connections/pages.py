@@ -62,4 +62,7 @@ def _at(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-PAGES = (WebPage("/connections", listed), WebPage("/connections/{connection}", one))
+PAGES = (
+    WebPage("/connections", listed, verb="connections"),
+    WebPage("/connections/{connection}", one, verb="connection_status"),
+)

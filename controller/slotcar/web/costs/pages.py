@@ -37,4 +37,4 @@ def show(visit: Visit) -> Answer:
     return Shown("costs/page.html", model)
 
 
-PAGES = (WebPage("/costs", show, query=("source", "destination", "volume")),)
+PAGES = (WebPage("/costs", show, verb="costs", query=("source", "destination", "volume")),)

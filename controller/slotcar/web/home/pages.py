@@ -69,4 +69,4 @@ def _own(visit: Visit) -> dict[str, Any]:
     }
 
 
-PAGES = (WebPage("/", show), WebPage("/home/now", part))
+PAGES = (WebPage("/", show, verb="list"), WebPage("/home/now", part, verb="list"))

@@ -55,4 +55,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PAGES = (WebPage("/log", show, query=_FILTERS), WebPage("/log/table", table, query=_FILTERS))
+PAGES = (
+    WebPage("/log", show, verb="events", query=_FILTERS),
+    WebPage("/log/table", table, verb="events", query=_FILTERS),
+)

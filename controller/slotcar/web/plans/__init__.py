@@ -87,4 +87,8 @@ def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     return plan_document | {"boundaries": [], "approximations": [], "in_the_way": []}
 
 
-PAGES = (WebPage("/plan", form), WebPage("/plan", plan, "POST", most_s=LONG_S), WebPage("/plan/apply", apply, "POST"))
+PAGES = (
+    WebPage("/plan", form, verb="plan"),
+    WebPage("/plan", plan, "POST", verb="plan", most_s=LONG_S),
+    WebPage("/plan/apply", apply, "POST", verb="apply"),
+)

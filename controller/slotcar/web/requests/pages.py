@@ -85,5 +85,5 @@ def reserve(visit: Visit) -> Answer:
 PAGES = (
     WebPage("/request", form, query=tuple(FIELDS)),
     WebPage("/request", reserve, "POST"),
-    WebPage("/request/enquiry", enquiry, "POST"),
+    WebPage("/request/enquiry", enquiry, "POST", verb="enquire"),
 )

@@ -239,10 +239,10 @@ def version_of(visit: Visit) -> int:
 
 
 PAGES = (
-    WebPage("/reservations", listed, query=FILTERS),
-    WebPage("/reservations/table", table, query=FILTERS),
-    WebPage("/reservations/{handle}", one),
-    WebPage("/reservations/{handle}/now", part, query=("seen",)),
+    WebPage("/reservations", listed, verb="list", query=FILTERS),
+    WebPage("/reservations/table", table, verb="list", query=FILTERS),
+    WebPage("/reservations/{handle}", one, verb="status"),
+    WebPage("/reservations/{handle}/now", part, verb="status", query=("seen",)),
     WebPage("/reservations/{handle}/commit", commit, "POST"),
     WebPage("/reservations/{handle}/cancel", cancel, "POST"),
     WebPage("/reservations/{handle}/extend", extend, "POST"),

@@ -63,7 +63,7 @@ def withdraw(visit: Visit) -> Answer:
 
 
 PAGES = (
-    WebPage("/shares", show),
+    WebPage("/shares", show, verb="share_list"),
     WebPage("/shares/{community}/give", give, "POST"),
     WebPage("/shares/{community}/withdraw", withdraw, "POST"),
 )

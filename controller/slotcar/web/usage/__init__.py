@@ -74,7 +74,7 @@ def guarded(cell: str) -> str:
 
 
 PAGES = (
-    WebPage("/usage", show, query=("by", "from", "until")),
-    WebPage("/usage.csv", file, query=("by", "from", "until")),
+    WebPage("/usage", show, verb="usage", query=("by", "from", "until")),
+    WebPage("/usage.csv", file, verb="usage", query=("by", "from", "until")),
     *counted.PAGES,
 )

@@ -99,9 +99,11 @@ def _window(visit: Visit) -> tuple[Window, dict[str, str]]:
 
 
 PAGES = (
-    WebPage("/usage/unused", unused),
+    WebPage("/usage/unused", unused, verb="unused_reservations"),
     WebPage("/usage/link", link, query=("device", "interface", "from", "until")),
-    WebPage("/usage/of/{handle}", reservation, query=("from", "until")),
-    WebPage("/chart/usage", reservation_curve, query=("handle", "direction", "from", "until")),
+    WebPage("/usage/of/{handle}", reservation, verb="reservation_usage", query=("from", "until")),
+    WebPage(
+        "/chart/usage", reservation_curve, verb="reservation_usage", query=("handle", "direction", "from", "until")
+    ),
     WebPage("/chart/link", link_curve, query=("device", "interface", "from", "until")),
 )
