@@ -26,6 +26,8 @@ NAMES = (
     "nict-af",
     "nict-share",
 )
+#: Run by their names, and in the next report that is made of one commit.
+APART = ("a1-1", "a1-2")
 
 
 def find(name: str) -> Experiment:
@@ -34,8 +36,8 @@ def find(name: str) -> Experiment:
     Raises:
         LabError: there is none; says which there are.
     """
-    if name not in NAMES:
-        raise LabError(f"there is no experiment {name}; there are {', '.join(NAMES)}")
+    if name not in (*NAMES, *APART):
+        raise LabError(f"there is no experiment {name}; there are {', '.join((*NAMES, *APART))}")
     chosen = import_module(f"slotcar_lab.experiments.{name.replace('-', '_')}").EXPERIMENT
     assert isinstance(chosen, Experiment)
     return chosen

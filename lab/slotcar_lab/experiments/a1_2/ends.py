@@ -83,8 +83,9 @@ def receive(case: dict[str, Any], address: str) -> dict[str, Any]:
     expected, wrong, finished = pattern(case["size"])[: case["size"] - HEAD.size], 0, False
     due = case["begin"]
     with suppress(TimeoutError, OSError), connection:
-        while (message := connection.recv(SILENCE_S)) is not None:
-            now = time.time()
+        wait_s = due - time.time() + PATIENCE_S  # the sender is there before it sends
+        while (message := connection.recv(wait_s)) is not None:
+            now, wait_s = time.time(), SILENCE_S
             wrong += message[HEAD.size :] != expected
             arrivals.append((now - case["begin"], now - HEAD.unpack_from(message)[1]))
             if case["finish_s"] and not finished and now >= case["begin"] + case["finish_s"]:
