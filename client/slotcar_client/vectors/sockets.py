@@ -15,7 +15,7 @@ from slotcar_client.vectors.vector import Vector
 
 Address = tuple[str, int]
 #: linux/socket.h, linux/in.h: Python's module has not all of them.
-SO_NO_CHECK, SO_MAX_PACING_RATE, IP_MTU, IP_MTU_DISCOVER, PMTUDISC_DO = 11, 47, 14, 10, 2
+SO_NO_CHECK, SO_MAX_PACING_RATE, IP_MTU_DISCOVER, PMTUDISC_DO = 11, 47, 10, 2
 CONNECT_S = 10.0
 #: Between two tries to be heard on UDP, of which any datagram may be lost.
 HELLO_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -157,8 +157,3 @@ def _greet(opened: socket.socket) -> None:
 
 def _reason(error: OSError) -> str:
     return error.strerror or str(error) or "no answer in time"
-
-
-def mtu_of(connected: socket.socket, most: int) -> int:
-    """The path's, as far as the kernel knows it, and at most so many bytes."""
-    return min(connected.getsockopt(socket.IPPROTO_IP, IP_MTU), most)

@@ -18,7 +18,6 @@ from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Requests
 from slotcar.planning.routing import RoutedReservation
-from slotcar.planning.source import members_of_groups
 from slotcar.reservation import require_valid
 
 _VERB_OF: Mapping[type[OnGroup], str] = {
@@ -56,14 +55,6 @@ class Groups:
         for entry in entries:
             groups.setdefault(entry.group or "", []).append(entry)
         return tuple(map(tuple, groups.values()))
-
-    def create_from_documents(
-        self, documents: Sequence[Mapping[str, Any]], now: datetime, hold: timedelta | None, caller: Caller
-    ) -> tuple[tuple[Entry, ...], ...]:
-        """As `create`, of groups as a reservation file says them."""
-        return self.create(
-            members_of_groups(documents, now, self.desk.settings.max_windows, self.desk.network), caller, now, hold
-        )
 
     def on(
         self, change: type[OnGroup], which: str, caller: Caller, now: datetime, reason: str = "",

@@ -11,7 +11,7 @@ import pytest
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.costing import Costing
+from slotcar.desk.costs import costs, record_probe
 from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Requests
 from slotcar.network.model import Network
@@ -119,7 +119,7 @@ def test_a_reserved_volume_that_is_moved_becomes_history(ledger: Ledger, network
     assert (sample.volume_bytes, sample.started_at, sample.ended_at) == (10**9, slot.start, done)
     assert sample.reserved_bps == slot.forward_bps
     assert sample.throughput_bps > slot.forward_bps, "it was sooner than promised"
-    document = Costing(desk).costs(verbs.Costs("anl-premium", "lbnl-premium", "1 MB"), OPERATOR, done + timedelta(1))
+    document = costs(verbs.Costs("anl-premium", "lbnl-premium", "1 MB"), desk, OPERATOR, done + timedelta(1))
     assert document["best_effort"] is None
     assert document["reserved"] is not None
     assert document["reserved"]["kept_ppm"] == 1_000_000
@@ -129,13 +129,12 @@ def test_of_each_way_the_latest_are_kept(
     ledger: Ledger, network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_measurements, "KEPT", 3)
-    costing = Costing(Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET)))
+    desk = Desk(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
     for minute in range(5):
         at = iso(NOW - timedelta(minutes=minute))
-        costing.record_probe(
-            verbs.RecordProbe("anl-premium", "lbnl-premium", "ping", at, f"{minute + 1} ms"), OPERATOR, NOW
-        )
-    costing.record_probe(verbs.RecordProbe("lbnl-premium", "anl-premium", "ping", None, "9 ms"), OPERATOR, NOW)
+        probe = verbs.RecordProbe("anl-premium", "lbnl-premium", "ping", at, f"{minute + 1} ms")
+        record_probe(probe, desk, OPERATOR, NOW)
+    record_probe(verbs.RecordProbe("lbnl-premium", "anl-premium", "ping", None, "9 ms"), desk, OPERATOR, NOW)
     way = kept_measurements.MeasuredWay("anl-premium", "lbnl-premium", "anl", "lbnl")
     listed = ledger.measurements.probes([way], NOW - timedelta(days=1), NOW + timedelta(days=1))
     assert [one.rtt_us for one in listed] == [1000, 2000, 3000]

@@ -31,7 +31,7 @@ from slotcar.planning.errors import RefusedByAdmission, StalePlan
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
-from slotcar.planning.source import read_source, source_of_body
+from slotcar.planning.source import members_of_groups, read_source, source_of_body
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
 from slotcar.store import Ledger
@@ -247,6 +247,6 @@ def test_the_paths_of_a_group_are_searched_once_for_each_member(desk: Desk, sear
     flow = {key: document_of("", "5 Mbit/s")[key] for key in ("source", "destination", "protocol", "rate", "service")}
     members = [{"name": name, "network": flow} for name in ("one", "two")]
     group = {"name": "g", "owner": "eo", "start": iso(START), "duration": "PT2H", "members": members}
-    (entries,) = Groups(desk).create_from_documents([group], NOW, None, OPERATOR)
+    (entries,) = Groups(desk).create(members_of_groups([group], NOW, 100, desk.network), OPERATOR, NOW)
     assert [geant(entry) for entry in entries] == [DIRECT, DIRECT]
     assert searches == ["g.one", "g.two"]

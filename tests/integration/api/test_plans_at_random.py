@@ -37,7 +37,7 @@ from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import hops_of
-from slotcar.planning.source import ReservationSource, source_of_body
+from slotcar.planning.source import ReservationSource, members_of_groups, source_of_body
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Configuration
 from slotcar.store import Ledger
@@ -211,7 +211,8 @@ class World:
             return
         hold = step.hold * MINUTE if step.hold else None
         if isinstance(step, CreateGroup):
-            Groups(self.desk).create_from_documents([self.group(step.group)], now, hold, OPERATOR)
+            members = members_of_groups([self.group(step.group)], now, 100, self.desk.network)
+            Groups(self.desk).create(members, OPERATOR, now, hold)
             return
         (reservation,) = self.source(File("", [step.reservation], []), now).reservations
         Requests(self.desk).create(reservation, OPERATOR, now, Options(hold=hold))
