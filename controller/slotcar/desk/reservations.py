@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from slotcar.base.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.book.model import Entry, State
-from slotcar.book.rules.roles import owner_for
+from slotcar.book.operation import Move
+from slotcar.book.rules.request_limits import require_reason
+from slotcar.book.rules.roles import owner_for, require_operator
+from slotcar.book.rules.verb_rules import allows
 from slotcar.desk.desk import Desk, answers
-from slotcar.desk.entries import Entries
+from slotcar.desk.entries import Entries, require_alone
 from slotcar.desk.reading import instant_of, label_of, parsed, parsed_text
+from slotcar.planning.errors import NotPossible
 from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller
 from slotcar.reservation import from_mapping, parse_time
@@ -22,7 +26,6 @@ from slotcar.views.documents import entry_document
 from slotcar_client.wire import documents, verbs
 
 if TYPE_CHECKING:
-    from slotcar.desk.changes import StateChanges
     from slotcar.desk.requests import Requests
 
 
@@ -31,13 +34,6 @@ def _requests(desk: Desk) -> Requests:
     from slotcar.desk.requests import Requests
 
     return Requests(desk)
-
-
-def _changes(desk: Desk) -> StateChanges:
-    """See `_requests`."""
-    from slotcar.desk.changes import StateChanges
-
-    return StateChanges(desk)
 
 
 def shown_entry(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
@@ -134,28 +130,68 @@ def progress(verb: verbs.Progress, desk: Desk, caller: Caller, now: datetime) ->
 
 @answers(verbs.Commit)
 def commit(verb: verbs.Commit, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(_changes(desk).commit(verb.handle, caller, now, verb.version), desk, caller)
+    """Makes a hold firm; above the operator's gate it waits for approval instead."""
+    from slotcar.book.approving import Commit
+
+    entry, acts = Entries(desk).changeable(verb.handle, caller, verb.operation, now, alone=True)
+    return shown_entry(desk.ledger.run(Commit(now, entry.handle, acts.actor, verb.version)), desk, caller)
 
 
 @answers(verbs.Extend)
 def extend(verb: verbs.Extend, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    by = parsed_text("by", parse_duration, verb.by)
-    return shown_entry(_changes(desk).extend(verb.handle, by, caller, now, verb.version), desk, caller)
+    """
+    Raises:
+        NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
+    """
+    from slotcar.book.operations import ExtendHold
+
+    hold_until = now + parsed_text("by", parse_duration, verb.by)
+    entry, acts = Entries(desk).changeable(verb.handle, caller, verb.operation, now, alone=True)
+    if not allows(verbs.Extend, entry.state):
+        raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
+    kept_longer = ExtendHold(now, entry.handle, acts.actor, verb.version, hold_until=hold_until)
+    return shown_entry(desk.ledger.run(kept_longer), desk, caller)
 
 
 @answers(verbs.Cancel)
 def cancel(verb: verbs.Cancel, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(_changes(desk).cancel(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    """Gives it back, at once; routers follow at the reconcile loop's next turn."""
+    entry, acts = Entries(desk).changeable(verb.handle, caller, verb.operation, now, alone=True)
+    require_reason(verb.reason)
+    move = Move(now, entry.handle, acts.actor, verb.version, to=State.CANCELLED, reason=verb.reason)
+    return shown_entry(desk.ledger.run(move), desk, caller)
 
 
 @answers(verbs.Approve)
 def approve(verb: verbs.Approve, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(_changes(desk).approve(verb.handle, verb.version, caller, now), desk, caller)
+    """Lets what waits of it into force as it was at the version: the reservation, or the change of it.
+
+    Raises:
+        NotAllowed: no operator. CannotExpress, RefusedByPolicy: see `Requests.create`.
+    """
+    from slotcar.book.approving import Approve
+    from slotcar.planning.routing import RoutedReservation
+
+    require_operator(caller, "approve a reservation", verb.operation)
+    entry = require_alone(Entries(desk).status(verb.handle, caller))
+    change = entry.proposed
+    routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
+    condition = desk.platform_limits.condition(routed) if routed else None
+    approval = Approve(now, entry.handle, caller.actor, verb.version, condition=condition)
+    return shown_entry(desk.ledger.run(approval), desk, caller)
 
 
 @answers(verbs.Reject)
 def reject(verb: verbs.Reject, desk: Desk, caller: Caller, now: datetime) -> documents.Entry:
-    return shown_entry(_changes(desk).reject(verb.handle, caller, now, verb.version, verb.reason), desk, caller)
+    """Turns away what waits of it: the reservation; of a committed one the change, and it stays as it is."""
+    from slotcar.book.approving import Reject
+
+    require_operator(caller, "reject a reservation", verb.operation)
+    require_reason(verb.reason)
+    handle = require_alone(Entries(desk).status(verb.handle, caller)).handle
+    return shown_entry(
+        desk.ledger.run(Reject(now, handle, caller.actor, verb.version, reason=verb.reason)), desk, caller
+    )
 
 
 @answers(verbs.Addable)

@@ -15,11 +15,11 @@ from slotcar.base.timebase import MICROSECOND, Window, iso
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.book.shares import BackgroundShares
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.overview import BoundaryView, Overview
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.network.model import Network
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.reservation import from_mapping
@@ -27,6 +27,7 @@ from slotcar.store import EntryFilter, Ledger
 from slotcar.views.boundary import differences_at, groups_of
 from slotcar.views.configurations import Differences
 from slotcar.views.timeline import TimelineQuery, timeline
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import GARNET, START, body
 
 OPERATOR, REQUESTER = Caller("ops", Role.OPERATOR), Caller("jan", Role.REQUESTER, "hep")
@@ -74,7 +75,7 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
             continue
         kinds[kind] += 1
         if chance.random() < 0.2:
-            StateChanges(overview.desk).cancel(entry.handle, OPERATOR, now)
+            cancel(verbs.Cancel(entry.handle), overview.desk, OPERATOR, now)
             kinds["cancelled"] += 1
     return kinds
 

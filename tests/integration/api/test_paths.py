@@ -18,11 +18,12 @@ from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
+from slotcar.desk.entries import Entries
 from slotcar.desk.files import ReservationFiles
 from slotcar.desk.grouping import Groups
 from slotcar.desk.requests import Options, Requests
+from slotcar.desk.reservations import cancel, commit
 from slotcar.network.model import InterfaceId, Network
 from slotcar.network.path import Path as FoundPath
 from slotcar.network.path import find_paths
@@ -35,6 +36,7 @@ from slotcar.planning.source import members_of_groups, read_source, source_of_bo
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
 from slotcar.store import Ledger
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import START
 from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 
@@ -125,7 +127,7 @@ def test_routers_that_are_pinned_are_crossed_on_every_path(desk: Desk) -> None:
 
 def test_a_change_stays_on_its_path(desk: Desk) -> None:
     first, second = admitted(desk, "first", "30 Mbit/s"), admitted(desk, "second", "30 Mbit/s")
-    StateChanges(desk).cancel(first.handle, OPERATOR, NOW)
+    cancel(verbs.Cancel(first.handle), desk, OPERATOR, NOW)
     changed = Requests(desk).modify(second.handle, Modification(rate_bps=20 * MBIT), OPERATOR, NOW)
     assert geant(changed) == OVER_DE, "the shortest has room, and a flow that changes its path may lose packets"
     again = admitted(desk, "again", "45 Mbit/s")
@@ -159,7 +161,8 @@ def test_a_hold_and_an_idempotency_key_keep_the_path(desk: Desk) -> None:
         for _ in range(2)
     ]
     assert twice[0] == twice[1]
-    assert geant(StateChanges(desk).commit(twice[0].handle, OPERATOR, NOW)) == OVER_DE
+    commit(verbs.Commit(twice[0].handle), desk, OPERATOR, NOW)
+    assert geant(Entries(desk).status(twice[0].handle, OPERATOR)) == OVER_DE
 
 
 def test_a_plan_is_applied_along_its_own_paths(desk: Desk, ledger: Ledger, narrow: Network) -> None:

@@ -26,11 +26,11 @@ from slotcar.book.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup,
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Move
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
-from slotcar.desk.desk import Desk
+from slotcar.desk.desk import Desk, answer_of
 from slotcar.desk.files import ReservationFiles
 from slotcar.desk.grouping import Groups
 from slotcar.desk.requests import Options, Requests
+from slotcar.desk.reservations import approve
 from slotcar.network.model import Network
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.modification import Modification
@@ -42,6 +42,7 @@ from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Configuration
 from slotcar.store import Ledger
 from slotcar.views.configurations import configurations_at
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import GARNET, START
 from tests.support.examples import examples
 from tests.support.networks import line_network
@@ -233,7 +234,7 @@ class World:
             if change is not None:
                 Groups(desk).on(change, entry.group, who, now)
         elif act.verb == "approve":
-            StateChanges(desk).approve(which, entry.version, who, now)
+            approve(verbs.Approve(which, entry.version), desk, who, now)
         elif act.verb == "modify":
             Requests(desk).modify(which, Modification(rate_bps=act.rate_bps), who, now)
         elif act.verb == "report":
@@ -241,8 +242,8 @@ class World:
         elif act.verb == "bind":
             Requests(desk).bind(which, who, now, source_port=4000 + act.which)
         else:
-            changes = StateChanges(desk)
-            {"cancel": changes.cancel, "commit": changes.commit, "reject": changes.reject}[act.verb](which, who, now)
+            done = {"cancel": verbs.Cancel, "commit": verbs.Commit, "reject": verbs.Reject}[act.verb](which)
+            answer_of(type(done))(done, desk, who, now)
 
 
 def as_read(plan: Plan) -> Plan:

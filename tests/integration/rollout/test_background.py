@@ -9,15 +9,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.files import ReservationFiles
 from slotcar.desk.logs import Logs
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.planning.source import source_of_body
 from slotcar.reservation import load_text
 from slotcar.store import Ledger
 from slotcar.views.timeline import TimelineQuery
+from slotcar_client.wire import verbs
 from slotcar_client.wire.events import ReservationRate
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
@@ -98,10 +99,10 @@ def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world
         assert starts[from_then].starting == ("bio/talk",)
         assert starts[from_then].changing == ("hep/bulk",)
 
-        StateChanges(desk).cancel(foreground.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(foreground.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [alone_bps], "the background to have all again")
         assert rates(ledger, background.handle)[-1][2] == announced_bps
-        StateChanges(desk).cancel(background.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(background.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [], "the routers to be as they were")
         wait_for(settled(loop), "the loop to rest")
     assert failures == []

@@ -22,9 +22,9 @@ from slotcar.base.timebase import Clocks
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Terms
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line
@@ -34,6 +34,7 @@ from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.store import Ledger
 from slotcar.store.listening import Lease
 from slotcar.wiring import loop_for
+from slotcar_client.wire import verbs
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.patience import PATIENCE_S, wait_for
@@ -315,7 +316,7 @@ def test_a_clock_that_is_set_ahead_during_a_reading_ends_no_slot(
         assert "eq 5001" in world.routers[EDGE].running_text()
         monkeypatch.undo()
         off[0] = timedelta()
-        StateChanges(desk).cancel(entry.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(entry.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: "eq 5001" not in world.routers[EDGE].running_text(), "the routers to be as before")
     assert failures == []
 

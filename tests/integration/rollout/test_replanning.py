@@ -10,12 +10,13 @@ import pytest
 
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
+from slotcar_client.wire import verbs
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
@@ -52,7 +53,7 @@ def test_the_leader_gives_what_came_free_to_who_is_behind(world: CiscoWorld, led
             admitted("rest", 5002, rate="1 Mbit/s", start="now", duration="2 h").handle, OPERATOR, datetime.now(UTC)
         )
         highest_bps = 1_000_000 + free_bps.directions[0].rate_bps
-        StateChanges(desk).cancel("hep/rest", OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel("hep/rest"), desk, OPERATOR, datetime.now(UTC))
         fixed = admitted("rest", 5002, rate=f"{highest_bps} bit/s", duration="2 h", start="now")
         wait_for(lambda: len(policed_bps(world)) == 2, "both policers")
         wait_for(lambda: datetime.now(UTC) > bulk.created_at + timedelta(seconds=5), "some of the volume to be due")
@@ -60,14 +61,14 @@ def test_the_leader_gives_what_came_free_to_who_is_behind(world: CiscoWorld, led
         assert reported.progress is not None
         assert reported.progress.missing_bytes > 0
         before_bps = max(policed_bps(world))
-        StateChanges(desk).cancel(fixed.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(fixed.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: bool(ledger.events(kinds=["reservation.replanned"])), "the transfer to be planned again")
         after = Entries(desk).status(bulk.handle, OPERATOR)
         assert after.progress is not None
         assert after.progress.missing_bytes < reported.progress.missing_bytes
         assert after.progress.at == reported.progress.at
         wait_for(lambda: policed_bps(world) != [] and policed_bps(world)[0] > before_bps, "the edge to police at more")
-        StateChanges(desk).cancel(bulk.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(bulk.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [], "the routers to be as they were")
         wait_for(settled(loop), "the loop to rest")
     assert failures == []

@@ -12,12 +12,12 @@ from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
 from slotcar.book.slot_now import SlotNow, SlotState
 from slotcar.cli.session import actor
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.logs import Logs
 from slotcar.desk.overview import Overview
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import verifying
@@ -26,6 +26,7 @@ from slotcar.rollout.verifying import RECENT
 from slotcar.store import Ledger
 from slotcar.views.phases import NOT_GIVEN, Phase
 from slotcar.views.timeline import TimelineQuery
+from slotcar_client.wire import verbs
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
@@ -88,7 +89,7 @@ def test_a_slot_is_in_place_once_its_routers_were_read_back_and_ended_once_they_
         assert phases[OTHER] is Phase.UNCHANGED
         assert [(one.name, one.state) for one in item.states] == [("hep/n5001", SlotState.IN_PLACE)]
 
-        StateChanges(desk).cancel(entry.handle, OPERATOR, datetime.now(UTC))
+        cancel(verbs.Cancel(entry.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: slot_of(desk, entry).state is SlotState.ENDED, "it to be seen to be gone")
         assert " 5001" not in world.running()[FIRST]
         kinds = [event.kind for event in ledger.events(limit=1000, handle=entry.handle)]

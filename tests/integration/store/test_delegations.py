@@ -16,17 +16,18 @@ from slotcar.base.located_yaml import load
 from slotcar.base.problems import InvalidInput, SlotcarError
 from slotcar.book.errors import DelegationRefused, UnknownHandle
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.delegating import Delegations
 from slotcar.desk.desk import Desk
 from slotcar.desk.past_policies import PastPolicies
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.planning.modification import Modification
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.cases import cases_of, outcome_of
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import NotAllowed
 from slotcar.store.queries import EventFilter
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import ROOT
 from tests.integration.store.test_policies import (
     HOUR,
@@ -87,7 +88,7 @@ def test_an_agent_changes_the_rate_for_the_application(desk: Desk, cms: Caller, 
     with pytest.raises(NotAllowed, match=r"rate-agent was handed modify, cancel of .*, and not bind: ask cms"):
         Requests(desk).bind(handle, agent, NIGHT, source_port=7)
     with pytest.raises(NotAllowed, match="let a person of cms cancel it"):
-        StateChanges(desk).cancel(handle, agent, NIGHT)
+        cancel(verbs.Cancel(handle), desk, agent, NIGHT)
     with pytest.raises(UnknownHandle):
         Requests(desk).modify(handle, rate(6), agent, NIGHT + HOUR)  # half-open
     assert desk.ledger.usage("cms", NIGHT).reservations == 1

@@ -14,10 +14,10 @@ from slotcar.base.settings import Settings
 from slotcar.book.errors import UnknownHandle
 from slotcar.book.model import Entry
 from slotcar.book.rules.errors import NotPermitted
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.past_policies import PastPolicies
 from slotcar.desk.requests import Options, Requests
+from slotcar.desk.reservations import approve, cancel
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.modification import Modification
@@ -28,6 +28,7 @@ from slotcar.policy.site import Site, site_in, site_of
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
 from slotcar.store.queries import EventFilter
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import GARNET
 from tests.support.requests import T0
 
@@ -95,7 +96,7 @@ def test_why_names_the_policy_with_the_totals_of_then_and_of_now(desk: Desk, sit
     entry = ask(desk, cms, "bb", 10)
     with pytest.raises(NotPermitted):
         ask(desk, cms, "ccc", 5)
-    StateChanges(desk).cancel(first.handle, member(site, "atlas"), T0)
+    cancel(verbs.Cancel(first.handle), desk, member(site, "atlas"), T0)
     past = PastPolicies(desk)
     why = past.why(entry.handle, ops, T0)
     assert why.request.policy_event is not None
@@ -122,7 +123,7 @@ def test_a_change_above_the_gate_is_asked_about_once(
     entry = ask(desk, cms, "run", 10)
     changed = Requests(desk).modify(entry.handle, Modification(rate_bps=15 * MBPS), cms, T0)
     assert changed.proposed is not None
-    StateChanges(desk).approve(entry.handle, changed.version, ops, T0)
+    approve(verbs.Approve(entry.handle, changed.version), desk, ops, T0)
     requests = [one for one, _ in PastPolicies(desk).differences(site, T0, ops)]
     assert [(one.is_change, one.entry.amount.rate_bps) for one in requests] == [(False, 10 * MBPS), (True, 15 * MBPS)]
     assert PastPolicies(desk).why(entry.handle, ops, T0).then.totals["owner"].peak_bps == 15 * MBPS
@@ -136,7 +137,7 @@ def test_a_replay_has_the_totals_of_the_ledger_exactly(desk: Desk, site: Site) -
         try:
             entry = ask(desk, who, name, 2 + number % 4, T0, timedelta(minutes=5) if number % 3 == 0 else None)
             if number % 5 == 0:
-                StateChanges(desk).cancel(entry.handle, who, T0)
+                cancel(verbs.Cancel(entry.handle), desk, who, T0)
             elif number % 4 == 1:
                 Requests(desk).modify(entry.handle, Modification(rate_bps=MBPS * (1 + number % 7)), who, T0)
         except NotPermitted:

@@ -13,14 +13,15 @@ from slotcar.base.settings import Settings
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Requests
+from slotcar.desk.reservations import cancel
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.modification import Modification
 from slotcar.reservation.model import Endpoint, TimeBound
 from slotcar.store import Ledger
+from slotcar_client.wire import verbs
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 from tests.support.statements import statements_of
@@ -62,7 +63,7 @@ def test_who_comes_later_is_refused_and_what_it_leaves_is_given_back(desk: Desk)
     other = create(desk, "b", 2)
     with pytest.raises(RefusedByAdmission, match="the highest payload rate that fits is"):
         Requests(desk).modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
-    StateChanges(desk).cancel(bounded.handle, OPERATOR, T0)
+    cancel(verbs.Cancel(bounded.handle), desk, OPERATOR, T0)
     Requests(desk).modify(other.handle, Modification(rate_bps=60 * MBPS), OPERATOR, T0)
 
 

@@ -19,11 +19,12 @@ from slotcar.book.appending import AppendEvents
 from slotcar.book.model import Entry
 from slotcar.book.slot_now import SlotState
 from slotcar.book.slot_states import SlotRecord, configured_devices, form_of
-from slotcar.desk.changes import StateChanges
+from slotcar.desk.reservations import cancel
 from slotcar.notify.message import message_of
 from slotcar.views.documents import event_document
 from slotcar.web.words import SLOTS
 from slotcar_client import Slotcar
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import GARNET
 from tests.integration.web.conftest import OPERATOR, Site
 from tests.support.command_line import Cli, in_this_process
@@ -78,7 +79,7 @@ def recorded(site: Site) -> Recorded:
             record = SlotRecord(entry.handle, window, 1, form_of(entry, window), by_device, why, now, now + LATER)
             assert record.state is (SlotState.IN_PLACE if state is SlotState.ENDING else state)
             if state in OVER:
-                StateChanges(site.desk).cancel(entry.handle, OPERATOR, now)
+                cancel(verbs.Cancel(entry.handle), site.desk, OPERATOR, now)
             ledger.run(AppendEvents(now, [(record.event(), entry.handle)]))
     return Recorded(site, entries)
 

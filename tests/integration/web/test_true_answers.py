@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from slotcar.base.timebase import iso
-from slotcar.desk.changes import StateChanges
+from slotcar.desk.reservations import cancel
+from slotcar_client.wire import verbs
 from tests.integration.web.conftest import OPERATOR, Site
 from tests.support.patience import wait_for
 
@@ -37,7 +38,7 @@ def test_a_cancelled_reservation_looks_it_on_its_page(site: Site) -> None:
     assert 'class="now-line"' in page
     again = re.findall(r'hx-get="(/reservations/[^"]+/now\?seen=\d+)"', page)[0]
     assert 'id="actions"' not in operator.get(again).text, "nobody's writing is taken away for nothing"
-    StateChanges(site.desk).cancel(entry.handle, OPERATOR, datetime.now(UTC))
+    cancel(verbs.Cancel(entry.handle), site.desk, OPERATOR, datetime.now(UTC))
     part, page = operator.get(again).text, operator.get(f"/reservations/{entry.handle}").text
     assert 'id="actions" class="actions" hx-swap-oob="true"' in part
     for text in (part, page):

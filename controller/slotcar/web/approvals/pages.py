@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.book.model import Entry, State
 from slotcar.book.rules import roles
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.entries import Entries
 from slotcar.store.queries import EntryFilter
 from slotcar.web.approvals.model import device_groups, resource_rows
@@ -18,6 +17,7 @@ from slotcar.web.reservations.pages import version_of
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_operator
+from slotcar_client.wire import verbs
 
 
 def listed(visit: Visit) -> Answer:
@@ -70,13 +70,13 @@ def one(visit: Visit) -> Answer:
 def decide(visit: Visit) -> Answer:
     """
     Raises:
-        NotAllowed: no operator. StaleVersion: it has changed since the page showed it. InvalidInput. ForbiddenTransition.
+        Problem: of `slotcar_client.wire.errors`: no operator; it has changed since the page showed it. InvalidInput.
     """
     handle, decision = str(visit.path["handle"]), visit.form_value("decision")
     if decision == "approve":
-        StateChanges(visit.desk).approve(handle, version_of(visit), visit.caller, visit.now)
+        visit.desk.send(verbs.Approve(handle, version_of(visit)), visit.caller)
     elif decision == "reject":
-        StateChanges(visit.desk).reject(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
+        visit.desk.send(verbs.Reject(handle, visit.form_value("reason"), version_of(visit)), visit.caller)
     else:
         raise InvalidInput([Problem("request", 0, "decision", "is none", decision, "say approve or reject")])
     return Moved(f"/reservations/{handle}")

@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 
 from slotcar.auth.access import acting
 from slotcar.base.problems import InvalidInput, Problem
-from slotcar.base.units import UnitError, parse_duration
 from slotcar.book.delegating import delegation_to
 from slotcar.book.model import Entry, State
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.delegating import Delegations
 from slotcar.desk.entries import Entries
 from slotcar.desk.logs import Logs
@@ -35,6 +33,7 @@ from slotcar.web.reservations.model import (
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import SLOTS, sentence, turns_at, why_not_change
+from slotcar_client.wire import verbs
 from slotcar_client.wire.documents import MOST_COUNTED
 
 FILTERS = ("search", "owner", "label", "state", "from", "until", "after")
@@ -205,25 +204,20 @@ def withdraw(visit: Visit) -> Answer:
 
 
 def commit(visit: Visit) -> Answer:
-    handle = str(visit.path["handle"])
-    StateChanges(visit.desk).commit(handle, visit.caller, visit.now, version_of(visit))
-    return Moved(f"/reservations/{handle}")
+    return _done(visit, verbs.Commit(str(visit.path["handle"]), version_of(visit)))
 
 
 def cancel(visit: Visit) -> Answer:
-    handle = str(visit.path["handle"])
-    StateChanges(visit.desk).cancel(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
-    return Moved(f"/reservations/{handle}")
+    return _done(visit, verbs.Cancel(str(visit.path["handle"]), visit.form_value("reason"), version_of(visit)))
 
 
 def extend(visit: Visit) -> Answer:
-    handle = str(visit.path["handle"])
-    try:
-        by = parse_duration(visit.form_value("by"))
-    except UnitError as error:
-        raise InvalidInput([Problem("request", 0, "by", error.message, error.value, error.hint)]) from error
-    StateChanges(visit.desk).extend(handle, by, visit.caller, visit.now, version_of(visit))
-    return Moved(f"/reservations/{handle}")
+    return _done(visit, verbs.Extend(str(visit.path["handle"]), visit.form_value("by"), version_of(visit)))
+
+
+def _done(visit: Visit, verb: verbs.Verb[Any]) -> Answer:
+    visit.desk.send(verb, visit.caller)
+    return Moved(f"/reservations/{visit.path['handle']}")
 
 
 def version_of(visit: Visit) -> int:

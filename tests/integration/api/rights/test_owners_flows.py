@@ -11,12 +11,13 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import iso
 from slotcar.book.rules.errors import EndpointNotAllowed
 from slotcar.book.rules.roles import Caller, Role
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Options, Requests
+from slotcar.desk.reservations import approve, commit, extend
 from slotcar.network.model import Network
 from slotcar.reservation import from_mapping
 from slotcar.store import Ledger
+from slotcar_client.wire import verbs
 from tests.integration.api.conftest import (
     GARNET,
     START,
@@ -157,10 +158,10 @@ def test_a_hold_from_before_the_inventory_named_owners_is_neither_kept_on_nor_co
     waiting = Requests(before).create(from_mapping({**wanted, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
     after = Desk(ledger, owned(network), settings)
     with pytest.raises(EndpointNotAllowed):
-        StateChanges(after).commit(held.handle, caller, now)
+        commit(verbs.Commit(held.handle), after, caller, now)
     with pytest.raises(EndpointNotAllowed):
-        StateChanges(after).extend(held.handle, 2 * HOUR, caller, now)
+        extend(verbs.Extend(held.handle, "2 h"), after, caller, now)
     with pytest.raises(EndpointNotAllowed):
         Requests(after).bind(held.handle, caller, now, source_port=4000)
     with pytest.raises(EndpointNotAllowed):
-        StateChanges(after).approve(waiting.handle, 1, Caller("ops", Role.OPERATOR), now)
+        approve(verbs.Approve(waiting.handle, 1), after, Caller("ops", Role.OPERATOR), now)
