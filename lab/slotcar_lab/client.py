@@ -72,13 +72,22 @@ class AgentAddress:
         return answer
 
     def measure_offset(self, rounds: int = 25) -> Offset:
-        """The quickest of several exchanges, as NTP does it: the lab's stamp against the middle of the round trip."""
+        """The quickest of several exchanges, as NTP does it: the lab's stamp against the middle of the round trip.
+
+        Raises:
+            LabError: the lab does not answer.
+        """
         best: tuple[int, int] | None = None
         with self.open("clock") as connection:
             for _ in range(rounds):
                 sent_us = wire.now_us()
-                wire.send(connection, wire.CLOCK)
-                frame = wire.receive(connection)
+                try:
+                    wire.send(connection, wire.CLOCK)
+                    frame = wire.receive(connection)
+                except OSError as error:
+                    raise LabError(
+                        "the lab did not answer while its clock was measured; see: slotcar lab status"
+                    ) from error
                 if frame is None:
                     break
                 trip_us = wire.now_us() - sent_us
