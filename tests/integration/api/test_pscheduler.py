@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -226,6 +227,14 @@ def test_an_address_in_an_answer_leads_nowhere_else(controller_of: Any, site: Si
     site.answers["/runs"] = (200, b'["http://192.0.2.1/secret/run-0000"]')
     assert controller_of().item()["sent_packets"] == len(GOOD)
     assert site.requests[-1].endswith("/runs/run-0000")
+
+
+def test_it_stops_between_two_runs(controller_of: Any, site: Site) -> None:
+    fill(site, GOOD)
+    reader, stopping = controller_of().reader, threading.Event()
+    reader.leads = lambda: len(site.requests) < 5 or stopping.set() or False
+    reader.run(stopping)
+    assert len(site.requests) == 5
 
 
 def test_a_task_of_another_test_is_none(controller_of: Any, site: Site) -> None:

@@ -40,6 +40,7 @@ class PSchedulerReader:
     leads: Callable[[], bool]
     clock: Callable[[], datetime]
     troubles: dict[str, str] = field(default_factory=dict)
+    _stopping: threading.Event = field(default_factory=threading.Event, init=False)
 
     @property
     def sources(self) -> list[tuple[Sls, PSchedulerTask]]:
@@ -47,6 +48,7 @@ class PSchedulerReader:
 
     def run(self, stopping: threading.Event) -> None:
         """Until it is told to stop."""
+        self._stopping = stopping
         while not stopping.is_set():
             if self.leads():
                 self.read_all()
@@ -95,4 +97,6 @@ class PSchedulerReader:
         known_us = next((one.until_us for one in self.ledger.audits.ways() if one.way == way), 0)
         since = max(now - BACK, from_us(known_us) if known_us else now - BACK)
         for address in scheduler.runs(since, now):
+            if self._stopping.is_set() or not self.leads():
+                return
             yield scheduler.run(address)
