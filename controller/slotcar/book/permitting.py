@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol
 
 from slotcar.base.timebase import Window
@@ -165,13 +166,13 @@ def asked_for(
 
 
 def refusal_of(question: AskedFor, verdict: Verdict, caller: Caller, site: Site, now: datetime) -> NotPermitted:
-    """Why it is refused, in words, and the largest rate that is allowed in its place."""
+    """Why it is refused, in words; the largest rate that is allowed in its place is looked for when it is read."""
     wanted = question.wanted
     words = {"who": caller.name, "what": f"reserve {wanted.owner}/{wanted.name}", "role": caller.role.value}
     sentence = verdict.sentence({**words, "of": wanted.owner, "owner": caller.owner or caller.name})
-    largest = 0 if verdict.errors else largest_bps(site.policies, caller, wanted, site, now)
     names = tuple(rule.name for rule in verdict.by)
-    return NotPermitted(sentence, names, largest or None, question.not_attested)
+    largest = None if verdict.errors else partial(largest_bps, site.policies, caller, wanted, site, now)
+    return NotPermitted(sentence, names, largest, question.not_attested)
 
 
 def _about(
@@ -218,7 +219,7 @@ def _check(
     error = refusal_of(question, verdict, caller, site, now)
     form: dict[str, Any] = {
         "reservation": entry.reservation,
-        "message": str(error),
+        "message": error.sentence,
         "requester": kept_of(caller, owner),
     }
     raise error.to_be_kept(entry.handle, PolicyRefused(**whose, **form, is_change=is_change, is_hold=is_hold))

@@ -104,9 +104,12 @@ def largest_bps(policies: Policies, caller: Caller, wanted: WantedReservation, s
     one of the largest.
     """
     allowed, refused = 0, wanted.rate_bps
+    question = question_of(caller, wanted, site, now)
     while refused - allowed > 1:
         middle = (allowed + refused) // 2
-        if policies.decide(question_of(caller, wanted.at_rate(middle), site, now)).allowed:
+        slower = wanted.at_rate(middle)
+        rates = {"rate_bps": integer(middle), "volume_bits": integer(slower.volume_bits)}
+        if policies.permits(question.with_context(**rates, totals=totals_in_context(slower))):
             allowed = middle
         else:
             refused = middle

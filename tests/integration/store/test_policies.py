@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import pytest
 from joserfc.jwk import OKPKey
 
 from slotcar.base.settings import Settings
-from slotcar.book import operations
+from slotcar.book import operations, permitting
 from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.permitting import DecidedAhead, decide_ahead
 from slotcar.book.rules.errors import NotPermitted
@@ -32,10 +33,12 @@ from slotcar.planning.modification import Modification
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.policies import Policies
+from slotcar.policy.reserving import largest_bps
 from slotcar.policy.site import Site, site_of
 from slotcar.policy.statements import Source
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
+from slotcar.store.queries import EventFilter
 from tests.integration.api.conftest import GARNET, ROOT
 from tests.support.ports import free_port
 
@@ -335,3 +338,24 @@ def test_the_half_that_was_decided_before_the_lock_counts_for_what_it_was_decide
     monkeypatch.setattr(operations, "decide_ahead", of_alice)
     with pytest.raises(NotPermitted):
         ask(desk, bob, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+
+
+def test_the_largest_rate_is_looked_for_by_who_is_told_and_not_under_the_lock(
+    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[bool] = []
+
+    def look(*arguments: Any) -> int:
+        locked.append(desk.ledger._writer.lock.locked())
+        return largest_bps(*arguments)
+
+    monkeypatch.setattr(permitting, "largest_bps", look)
+    alice = site.caller("alice", Role.REQUESTER, "vis")
+    with pytest.raises(NotPermitted) as refused:
+        ask(desk, alice, "many", 12, NOON + HOUR, NOON, destination="lbnl-competing:9")
+    assert locked == []
+    assert "; they allow up to 10 Mbit/s in its place" in str(refused.value)
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)  # noqa: S301 - its own
+    assert locked == [False]
+    (event,) = desk.ledger.events_of(EventFilter(("policy.refused",)))
+    assert event.details["message"] == refused.value.sentence

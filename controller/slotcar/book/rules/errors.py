@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import iso
@@ -52,19 +53,39 @@ class NotPermitted(RefusedByPolicy):
 
     Attributes:
         policies: those that forbid it, by name; none where only no policy permits it.
-        largest_bps: the largest rate that they allow in its place; None where there is none.
+        sentence: without the largest rate, which is looked for when somebody is told it, and not under the ledger's lock.
         kept: the handle and the event by which the log keeps it; None where it does not.
     """
 
     kept: tuple[str, PolicyRefused] | None = None
 
     def __init__(
-        self, sentence: str, policies: Sequence[str] = (), largest_bps: int | None = None, not_attested: str = ""
-    ) -> None:
-        self.policies, self.largest_bps = tuple(policies), largest_bps
-        largest = f"; they allow up to {format_rate(largest_bps)} in its place" if largest_bps else ""
-        unheard = f"; its attestation is not believed: {not_attested}" if not_attested else ""
-        super().__init__(f"{sentence}{largest}{unheard}")
+        self, sentence: str, policies: Sequence[str] = (), largest: Callable[[], int | None] | int | None = None,
+        not_attested: str = "",
+    ) -> None:  # fmt: skip
+        self.policies, self._largest, self._begin = tuple(policies), largest, sentence
+        self._end = f"; its attestation is not believed: {not_attested}" if not_attested else ""
+        super().__init__(sentence)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self._begin}{self._end}"
+
+    @property
+    def largest_bps(self) -> int | None:
+        """The largest rate that they allow in its place; None where there is none."""
+        if callable(self._largest):
+            self._largest = self._largest()
+        return self._largest or None
+
+    def __str__(self) -> str:
+        allowed = f"; they allow up to {format_rate(self.largest_bps)} in its place" if self.largest_bps else ""
+        return f"{self._begin}{allowed}{self._end}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process no policies are asked any more."""
+        self._largest = self.largest_bps
+        return super().__reduce__()
 
     def to_be_kept(self, handle: str, says: PolicyRefused) -> NotPermitted:
         """The same, of which the log is to keep this."""
