@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from slotcar.desk.desk import Desk
+from slotcar.broker import Broker
 from slotcar.cli import session
 from slotcar.ledger import open_ledger
 from slotcar.network import load_network
@@ -117,7 +117,7 @@ def push(state_dir: Path, url: str, network: Any) -> None:
     """Keeps what the routers have at each of the boundaries, and records it."""
     with open_ledger(url, state_dir) as ledger:
         settings = Settings(state_dir=state_dir, inventory=INVENTORY)
-        Desk(ledger, network, settings)  # which tells the ledger the network
+        Broker(ledger, network, settings)  # which tells the ledger the network
         configure = wanted_for(network)
         pusher = pusher_for(network, settings, None)
         before = configure((), datetime.fromisoformat(NOON)).wanted
