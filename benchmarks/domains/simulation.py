@@ -30,6 +30,7 @@ from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, 
 from slotcar.network.path import find_paths, topology
 from slotcar.reservation.model import Endpoint, Reservation, Slot
 from slotcar.store.connections import ConnectionRow, SegmentRow, TicketRow
+from slotcar_client.wire.events import Kind
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 MBPS = 1_000_000
@@ -98,10 +99,10 @@ class MemoryRows:
     segments: dict[str, dict[str, SegmentRow]] = field(default_factory=dict)
     tickets: dict[tuple[str, str], TicketRow] = field(default_factory=dict)
 
-    def add(self, row: ConnectionRow) -> bool:
+    def add(self, row: ConnectionRow, _says: Kind | None = None) -> bool:
         return self.rows.setdefault(row.id, row) is row
 
-    def change(self, row: ConnectionRow) -> bool:
+    def change(self, row: ConnectionRow, _says: Kind | None = None) -> bool:
         is_next = self.rows[row.id].revision == row.revision - 1
         if is_next:
             self.rows[row.id] = row

@@ -65,7 +65,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger, clocks: Clock
         clocks=clocks,
         shares=shares,
         replan_period=settings.replan_interval,
-        instants=instants_of(network),
+        instants=partial(instants_of, network),
         status=status,
     )
 

@@ -56,6 +56,7 @@ from slotcar_client.calls.reservation_verbs import (
     reservations,
 )
 from slotcar_client.calls.share_verbs import share_give, share_list, share_withdraw
+from slotcar_client.calls.sls_verbs import change_sls, end_sls, open_sls, slss
 from slotcar_client.calls.timeline_verbs import boundaries, boundary, timeline, usage
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "boundaries",
     "boundary",
     "cancel",
+    "change_sls",
     "closest",
     "commit",
     "configurations",
@@ -79,6 +81,7 @@ __all__ = [
     "delegations",
     "device_states",
     "difference",
+    "end_sls",
     "endpoints",
     "enquire",
     "estimate_accuracy",
@@ -99,6 +102,7 @@ __all__ = [
     "metrics",
     "modify",
     "network",
+    "open_sls",
     "plan",
     "progress",
     "ready",
@@ -115,6 +119,7 @@ __all__ = [
     "share_give",
     "share_list",
     "share_withdraw",
+    "slss",
     "timeline",
     "usage",
     "webhook_add",

@@ -1295,6 +1295,45 @@ class Connections(TypedDict):
     items: list[Connection]
 
 
+class PromisedRate(TypedDict):
+    start: Time
+    end: Time
+    rate_bps: int
+
+
+class SlsForm(TypedDict):
+    """Terms of an SLS that may change."""
+
+    rate_bps: int
+    start: Annotated[Time | None, "null: always"]
+    end: Annotated[Time | None, "null: always"]
+
+
+class NeighbourSls(TypedDict):
+    """An SLS between this domain and a neighbour."""
+
+    name: str
+    upstream: str
+    downstream: str
+    service: str
+    ingress: Annotated[str, "where the traffic comes in, as this domain calls it"]
+    rate_bps: Annotated[int, "of layer 3"]
+    burst_bytes: int
+    excess: Annotated[str, "`drop` or `remark`"]
+    start: Annotated[Time | None, "null: always"]
+    end: Annotated[Time | None, "null: always"]
+    agreed: Annotated[bool, "the two controllers agreed on it; false: it stands in the inventory"]
+    state: Annotated[str, "`is being opened`, `to come`, `in force`, `is being changed` or `over`"]
+    connection: Annotated[str, "of the attempt that made it so; empty of the inventory's"]
+    proposed: Annotated[SlsForm | None, "the form that is held beside it; null where none is"]
+    promised: Annotated[list[PromisedRate], "what is promised of it from now on, the first 100 steps"]
+    why: Annotated[str, "why it was ended without the neighbour's word; empty where it was not"]
+
+
+class NeighbourSlss(TypedDict):
+    items: list[NeighbourSls]
+
+
 class Neighbour(TypedDict):
     domain: str
     controller: str

@@ -787,6 +787,42 @@ class SlsKept(OfSls):
     """An SLS that was broken is kept again."""
 
 
+class OfAgreedSls(Kind):
+    """An SLS that two domains agreed on while they run, as this domain has it from now on.
+
+    Attributes:
+        starts_at, ends_at: when it holds, half-open. connection: of the attempt that made it so.
+        actor: who asked for it here; the other domain where it asked. message: the reason that was given, where one was.
+    """
+
+    sls: str
+    upstream: str
+    downstream: str
+    service: str
+    rate_bps: int
+    starts_at: Instant
+    ends_at: Instant
+    connection: str
+    actor: str = ""
+    proof: str = ""
+    message: str = ""
+
+
+@event("sls.opened", Of.CONTROLLER)
+class SlsOpened(OfAgreedSls):
+    """Two domains agreed on a new SLS: reservations may rest on it from now on, within its window."""
+
+
+@event("sls.changed", Of.CONTROLLER)
+class SlsChanged(OfAgreedSls):
+    """Two domains agreed on another form of an SLS: another rate or window, or an end before its window's."""
+
+
+@event("sls.ended", Of.CONTROLLER)
+class SlsEnded(OfAgreedSls):
+    """An SLS that was agreed on holds no longer."""
+
+
 # -- communities -----------------------------------------------------------------------------------------------------
 
 

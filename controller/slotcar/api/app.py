@@ -24,7 +24,7 @@ from slotcar.api.verbs import router_of
 
 #: In the order of the document: families of verbs, and what is written by hand.
 PARTS: tuple[str | APIRouter, ...] = (
-    *("reservations", "delegations", "shares", "connections", "groups", "offers", "costs", "policies"),
+    *("reservations", "delegations", "shares", "connections", "slss", "groups", "offers", "costs", "policies"),
     *(planning.router, "plans"),
     *("views", "usage", "audits", events.router),
     *("webhooks", "devices", health.router, sign_in.router),

@@ -29,11 +29,12 @@ class FlowsAt(NamedTuple):
 
 @dataclass(slots=True)
 class Head:
-    """The ledger's three counters, as a transaction finds them and leaves them."""
+    """The ledger's counters, as a transaction finds them and leaves them. `slss`: changes of SLSs that were agreed on."""
 
     sequence: int
     event: int
     entry_number: int
+    slss: int = 0
 
 
 @dataclass(frozen=True, slots=True)

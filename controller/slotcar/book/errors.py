@@ -33,6 +33,10 @@ class UnknownHandle(SlotcarError):
         self.handle = handle
 
 
+class SlsRefused(SlotcarError):
+    """An SLS cannot be agreed on, changed or ended so; the message has the numbers."""
+
+
 class ForbiddenTransition(SlotcarError):
     """The reservation's state does not allow this."""
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from slotcar.admission import SlotTables
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.book.batch import FlowsAt, Head, Key, Labelled, OthersFlows, Remembered, may_be_open
 from slotcar.book.in_time import InTime
 from slotcar.book.model import OCCUPYING, Entry, State, Terms
@@ -58,6 +59,7 @@ class MemoryShelf:
         self._entries = {entry.handle: entry for entry in entries}
         self._tables = tables
         self._totals: RunningTotals | None = None
+        self._slss: dict[str, AgreedSls] = {}
         self._shares = {(one.community, one.name): one for one in shares}
         self._remembered: dict[Key, Remembered] = {}
         self._events: list[tuple[int, str, str | None]] = []
@@ -171,6 +173,14 @@ class MemoryShelf:
 
     def shares(self, community: str) -> Iterator[CommunityShare]:
         return (share for (of, _), share in self._shares.items() if of == community)
+
+    def slss(self) -> tuple[AgreedSls, ...]:
+        return tuple(self._slss.values())
+
+    def agree(self, agreed: AgreedSls, *, is_dropped: bool) -> None:
+        self._slss[agreed.id] = agreed
+        if is_dropped:
+            del self._slss[agreed.id]
 
     def transfers(self, now: datetime) -> Iterator[Entry]:
         for one in self._live(self._entries):

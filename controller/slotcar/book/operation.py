@@ -28,10 +28,12 @@ class Operation(Generic[T]):
     Attributes:
         minds_holds: a hold that ran out is over for it, whether or not somebody swept it away. Only for what looks at no
             entry it may be otherwise.
+        alone: its batch has nothing else, because the others would go by what it changes.
     """
 
     now: datetime
     minds_holds: ClassVar[bool] = True
+    alone: ClassVar[bool] = False
 
     @property
     def needs(self) -> Needs:

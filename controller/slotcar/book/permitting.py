@@ -230,7 +230,13 @@ def _domain(terms: Terms, caller: Caller, reservation: Reservation) -> Mapping[s
     name = caller.member_of.domain
     if name is None:
         return {}
-    rates = [sls.rate_bps for sls in terms.sls.values() if sls.upstream == name and sls.service is reservation.service]
+    rates = [
+        sls.rate_bps
+        for sls in terms.sls.values()
+        if sls.upstream == name
+        and sls.service is reservation.service
+        and all(map(sls.valid_over, reservation.windows))
+    ]
     return {"sla_bps": min(rates, default=None), **terms.policy.reserving.agreements.get(name, {})}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry
 from slotcar.book.rules.flows import ReservedFlow
@@ -64,6 +65,12 @@ class Shelf(Protocol):
 
     def shares(self, community: str) -> Iterable[CommunityShare]:
         """What is shared out of a community, those that ran out too."""
+
+    def slss(self) -> Iterable[AgreedSls]:
+        """SLSs that domains have agreed on, or hold, in the order in which they were opened."""
+
+    def agree(self, agreed: AgreedSls, *, is_dropped: bool) -> None:
+        """Keeps one in the place of its former form; `is_dropped`: no longer."""
 
     def transfers(self, now: datetime) -> Iterable[Entry]:
         """Committed volumes by a deadline that is to come."""

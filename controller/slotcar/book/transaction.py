@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.book.batch import Head, Key, Needs, Notes, Remembered, Savepoint
 from slotcar.book.batch_entries import BatchEntries
 from slotcar.book.errors import ForbiddenTransition
@@ -119,6 +120,10 @@ class Transaction:
                     shares[name] = share
         return shares
 
+    def slss(self) -> tuple[AgreedSls, ...]:
+        """Those that domains have agreed on, or hold, those that are over too."""
+        return tuple(self._shelf.slss())
+
     def _read_remembered(self, keys: Collection[Key]) -> None:
         for key, remembered in self._shelf.remembered(keys).items():
             self._remembered.setdefault(key, remembered)
@@ -180,6 +185,11 @@ class Transaction:
     def share(self, key: Key, share: CommunityShare | None) -> None:
         """`key`: the community and the share's name; None withdraws it."""
         self.notes.shares.append((key, share))
+
+    def agree(self, agreed: AgreedSls, *, is_dropped: bool = False) -> None:
+        """Keeps an SLS as it is now, or no more. It is written at once: an operation does so once, and fails before."""
+        self.head.slss += 1
+        self._shelf.agree(agreed, is_dropped=is_dropped)
 
     # -- taking back ---------------------------------------------------------------------------------------------
 

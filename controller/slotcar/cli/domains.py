@@ -11,6 +11,7 @@ from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Yes
 from slotcar.cli.output import print_table, stdout
 from slotcar.cli.remote import Api, TokenFile, remote
+from slotcar.cli.slss import slss
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ domains = typer.Typer(
     help="Domains with a controller each: keys, neighbours, and reservations over several of them.",
     no_args_is_help=True,
 )
+domains.add_typer(slss, name="sls")
 ConnectionArgument = Annotated[str, typer.Argument(metavar="CONNECTION", show_default=False)]
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="a reservation file with one reservation", show_default=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from slotcar.desk.desk import Desk
 from slotcar.desk.segments import LedgerSegments
+from slotcar.desk.sls_keeping import LedgerSlss
 from slotcar.domains.agreement import Agreement, Threads
 from slotcar.domains.carrying import HttpsCarrier
 from slotcar.domains.keys import load_key
 from slotcar.domains.neighbours import load_neighbours
+from slotcar.domains.of_slss import OfSlss
 
 
 def agreement_for(desk: Desk) -> Agreement | None:
@@ -22,9 +24,9 @@ def agreement_for(desk: Desk) -> Agreement | None:
     key = load_key(settings.domain, settings.domain_key_path, settings.domain_certificate_path)
     inventory = settings.need_inventory()
     folder = inventory if inventory.is_dir() else inventory.parent
-    carrier, threads = HttpsCarrier(key), Threads()
+    carrier, threads, network = HttpsCarrier(key), Threads(), desk.network
     return Agreement(
-        settings.domain, desk.network, desk.ledger.connections, LedgerSegments(desk, settings.domain), key,
-        load_neighbours(desk.network, settings.domain, folder), carrier, desk.clocks.now, threads,
-        (threads.close, carrier.close), record=desk.ledger.record,
+        settings.domain, network, desk.ledger.connections, LedgerSegments(desk, settings.domain), key,
+        load_neighbours(network, settings.domain, folder), carrier, desk.clocks.now, threads,
+        (threads.close, carrier.close), slss=OfSlss(settings.domain, network, key, LedgerSlss(desk, settings.domain)),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from slotcar.domains.agreement import Agreement
 from slotcar.domains.errors import ConnectionRefused, NotThatWay, UnknownConnection
 from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
+from slotcar.domains.sls_requests import is_about_sls
 from slotcar.domains.tickets import claims_of
 from slotcar.domains.way import Asker, PeerRequest
 from slotcar.planning.errors import NotPossible
@@ -36,8 +37,8 @@ LONGEST_SETTLING_S = 10.0
 @answers(verbs.Connect)
 def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> documents.Connection:
     reservation = _reservation(verb.reservation, caller, now)
-    agreement = _agreement(desk)
-    asker = _asker(caller, reservation.owner)
+    agreement = agreement_of(desk)
+    asker = asker_of(caller, reservation.owner)
     connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent, asker=asker)
     if not verb.agent:
         connection = agreement.in_force(connection.id, connection.version, LONGEST_WAIT_S)
@@ -46,7 +47,7 @@ def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> d
 
 @answers(verbs.ConnectFurther)
 def connect_further(verb: verbs.ConnectFurther, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    agreement, request = _agreement(desk), PeerRequest.from_text(verb.request)
+    agreement, request = agreement_of(desk), PeerRequest.from_text(verb.request)
     if request.origin == agreement.name or not request.through:
         raise NotThatWay(f"{agreement.name} is where connection {verb.connection} begins, and not a further domain")
     owner_for(caller, f"{request.who}@{request.origin}")
@@ -59,7 +60,7 @@ def connect_further(verb: verbs.ConnectFurther, desk: Desk, caller: Caller, _now
 
 @answers(verbs.ShowTicket)
 def show_ticket(verb: verbs.ShowTicket, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     _changeable(agreement, verb.connection, caller)
     return _document(agreement, _not_refused(agreement.show(verb.connection, verb.ticket)))
 
@@ -68,7 +69,7 @@ def show_ticket(verb: verbs.ShowTicket, desk: Desk, caller: Caller, _now: dateti
 def commit_connection(
     verb: verbs.CommitConnection, desk: Desk, caller: Caller, _now: datetime
 ) -> documents.Connection:
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     version = _changeable(agreement, verb.connection, caller).version
     agreement.commit(verb.connection)
     return _document(agreement, agreement.in_force(verb.connection, version, LONGEST_WAIT_S))
@@ -76,21 +77,21 @@ def commit_connection(
 
 @answers(verbs.ModifyConnection)
 def modify_connection(verb: verbs.ModifyConnection, desk: Desk, caller: Caller, now: datetime) -> documents.Connection:
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     before = PeerRequest.from_text(_changeable(agreement, verb.connection, caller).request)
     reservation = _reservation(verb.reservation, caller, now)
     if reservation.key != before.reservation.key:
         raise NotPossible(
             f"connection {verb.connection} is {'/'.join(before.reservation.key)}: it keeps owner and name"
         )
-    asker = _asker(caller, reservation.owner)
+    asker = asker_of(caller, reservation.owner)
     connection = agreement.modify(verb.connection, reservation, asker)
     return _document(agreement, agreement.in_force(verb.connection, connection.version, LONGEST_WAIT_S))
 
 
 @answers(verbs.EndConnection)
 def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     _changeable(agreement, verb.connection, caller)
     require_reason(verb.reason)
     agreement.end(verb.connection, verb.reason or "ended")
@@ -103,12 +104,14 @@ def settle_connections(
     verb: verbs.SettleConnections, desk: Desk, caller: Caller, _now: datetime
 ) -> documents.Connections:
     require(caller, verb.operation, "settle connections")
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     open_ones = agreement.settle(verb.connection)[:MOST_LISTED]
     until_s = time.monotonic() + LONGEST_SETTLING_S
     return {
         "items": [
-            _document(agreement, agreement.settled(each, max(0.0, until_s - time.monotonic()))) for each in open_ones
+            _document(agreement, agreement.settled(each, max(0.0, until_s - time.monotonic())))
+            for each in open_ones
+            if not is_about_sls(each)
         ]
     }
 
@@ -117,7 +120,7 @@ def settle_connections(
 def connection_status(
     verb: verbs.ConnectionStatus, desk: Desk, caller: Caller, _now: datetime
 ) -> documents.Connection:
-    agreement = _agreement(desk)
+    agreement = agreement_of(desk)
     return _document(agreement, _own(agreement, verb.connection, caller))
 
 
@@ -156,7 +159,7 @@ def _ms(difference: timedelta | None) -> int | None:
     return None if difference is None else difference // timedelta(milliseconds=1)
 
 
-def _agreement(desk: Desk) -> Agreement:
+def agreement_of(desk: Desk) -> Agreement:
     """
     Raises:
         NotPossible: this controller has all domains of its inventory.
@@ -166,7 +169,7 @@ def _agreement(desk: Desk) -> Agreement:
     return desk.agreement
 
 
-def _asker(caller: Caller, owner: str) -> Asker:
+def asker_of(caller: Caller, owner: str) -> Asker:
     return Asker(caller.name, {**(kept_of(caller, owner) or {}), "proof": caller.proof})
 
 
@@ -180,6 +183,8 @@ def _own(agreement: Agreement, connection_id: str, caller: Caller) -> Connection
     Raises:
         UnknownConnection.
     """
+    if is_about_sls(connection_id):
+        raise UnknownConnection(connection_id)
     connection, own = agreement.get(connection_id), only_owner(caller)
     if own not in (None, _owner(connection, agreement.name)):
         raise UnknownConnection(connection_id)

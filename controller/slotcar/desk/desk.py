@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +17,8 @@ from slotcar.base.settings import Settings
 from slotcar.base.stopping import Stopping
 from slotcar.base.timebase import SYSTEM, Clocks
 from slotcar.base.units import UnitError
+from slotcar.book.agreed_slss import for_admission
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Condition, Entry, Terms
 from slotcar.network.model import Network
 from slotcar.planning.terms import policy_of
@@ -65,8 +68,12 @@ class Desk:
             Terms(
                 capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of,
                 lambda entry, others: self.delay_bounds.check(entry, others),
-            )
+            ),
+            lambda agreed: self.network.agree(for_admission(agreed)),
         )  # fmt: skip
+        if self.settings.domain is not None:
+            with suppress(LedgerUnavailable):  # it follows as soon as it is there
+                self.ledger.follow_slss()
 
     @property
     def site(self) -> Site:

@@ -48,6 +48,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
     (ledger_errors.UnknownCommunity, 404, "unknown-community", "There is no such community"),
     (ledger_errors.ShareRefused, 409, "share-refused", "It cannot be shared out or withdrawn so"),
+    (ledger_errors.SlsRefused, 409, "sls-refused", "The SLS cannot be so"),
     (ledger_errors.DelegationRefused, 409, "delegation-refused", "It cannot be delegated or withdrawn so"),
     (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
     (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -31,12 +32,13 @@ from slotcar.reservation.model import Reservation
 ITSELF = Caller("slotcar", Role.OPERATOR)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LedgerSegments:
-    """`domain`: this one."""
+    """`domain`: this one. _last_event: the last event of which it is known what it changed; None before the first."""
 
     desk: Desk
     domain: str
+    _last_event: int | None = None
 
     def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
         """See `slotcar.domains.agreement.SegmentKeeper`."""
@@ -51,6 +53,11 @@ class LedgerSegments:
     def is_in_force(self, connection: Connection) -> bool:
         entry = self.entry(connection)
         return entry is not None and entry.state in (State.COMMITTED, State.ENDED)
+
+    def changed(self) -> Collection[str]:
+        """Nothing at first: by then everything is looked at."""
+        ids, self._last_event = self.desk.ledger.changed_labels(LABEL, self._last_event)
+        return ids
 
     def slot(self, connection: Connection, now: datetime) -> str:
         """How many devices have the slot that is open; their names stay at home."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -23,19 +23,12 @@ from slotcar.book.errors import LedgerUnavailable
 from slotcar.domains import protocol
 from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
-from slotcar.domains.events import event_of
 from slotcar.domains.keeping import connection_of, row_of
 from slotcar.domains.keys import DomainKey
-from slotcar.domains.model import (
-    OVER,
-    Connection,
-    ConnectionPhase,
-    Deed,
-    DeedResult,
-    Kind,
-    PeerMessage,
-)
+from slotcar.domains.model import OVER, Connection, ConnectionPhase, Deed, DeedResult, Kind, PeerMessage
 from slotcar.domains.neighbours import Meetings, Neighbour, known
+from slotcar.domains.of_reservations import OfReservations
+from slotcar.domains.of_slss import OfSlss
 from slotcar.domains.segment_states import (
     SegmentState,
     for_receiver,
@@ -46,21 +39,14 @@ from slotcar.domains.segment_states import (
     state_of_row,
     tells,
 )
-from slotcar.domains.tickets import (
-    LARGEST_CLOCK_DIFFERENCE,
-    TicketTerms,
-    checked_message,
-    checked_ticket,
-    issuer_of,
-    signed_message,
-    signed_ticket,
-)
-from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, require_this_way, segment_of
+from slotcar.domains.sls_requests import PREFIX, SlsRequest, is_about_sls
+from slotcar.domains.subjects import Keeper, RequestedWay, Subject
+from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE, checked_message, issuer_of, signed_message
+from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, segment_of
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
 from slotcar.store.connections import ConnectionRow, ConnectionStore, TicketRow
-from slotcar_client.wire.events import Kind as EventKind
 
 log = structlog.get_logger("slotcar.domains")
 #: What is not answered is said again after so long, and then twice as long, up to the longest.
@@ -82,21 +68,8 @@ LOOK_AGAIN_S = 0.2
 MOST_TRIES = 50
 
 
-class SegmentKeeper(Protocol):
+class SegmentKeeper(Keeper, Protocol):
     """The domain's own ledger, for segments."""
-
-    def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
-        """Does a deed, which may have been done before; a refusal is a result, in words with the ledger's numbers.
-
-        Raises:
-            LedgerUnavailable: it is not known whether it was done.
-        """
-
-    def is_in_force(self, connection: Connection) -> bool:
-        """Whether the segment of what is committed is still there."""
-
-    def slot(self, connection: Connection, now: datetime) -> str:
-        """What the domain's devices have of the slot that is open, in words for neighbours; empty where none is."""
 
     def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
         """What is free over its windows: `together`, and by each of its directions.
@@ -140,11 +113,19 @@ class _Repeats:
 
 
 @dataclass(slots=True)
+class _Lock:
+    """For one connection, as long as somebody has it or waits for it."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    users: int = 0
+
+
+@dataclass(slots=True)
 class Agreement:
     """Attributes:
     name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
     foreign: neighbours that speak another protocol. closes: what ends with it.
-    watchers: are told which connection has changed. record: writes into the log what happened.
+    watchers: are told which connection has changed. slss: for SLSs that are agreed on with neighbours; None for none.
     """
 
     name: str
@@ -159,13 +140,16 @@ class Agreement:
     closes: tuple[Callable[[], None], ...] = ()
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     foreign: Mapping[str, ForeignNeighbour] = field(default_factory=dict)
-    record: Callable[[EventKind, datetime], None] = lambda _says, _now: None
+    slss: OfSlss | None = None
     meetings: Meetings = field(default_factory=Meetings)
-    _locks: dict[str, threading.RLock] = field(default_factory=dict)
+    _locks: dict[str, _Lock] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
     _queried_at: dict[tuple[str, str], datetime] = field(default_factory=dict)
     _slots: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+    #: Connections of which a slot is open, and when it was looked at what devices have of it.
+    _open: dict[str, datetime] = field(default_factory=dict)
+    _has_begun: bool = False
     _tickets_forgotten: datetime | None = None
 
     # -- what clients ask for ------------------------------------------------------------------------------------
@@ -181,7 +165,6 @@ class Agreement:
         Raises:
             NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known.
         """
-        now = self.now()
         if behind is None:
             paths = find_paths(reservation, self.network)
             form = plain(reservation, paths)
@@ -190,15 +173,54 @@ class Agreement:
             )
         else:
             request = behind
-        segment = self._segment(request, previous)
-        new_id = connection_id or f"{self.name}-{secrets.token_hex(8)}"
-        connection = self._begun(new_id, request, segment, now, by_agent=by_agent)
-        connection = replace(connection, waits=waits)
-        if not self.store.add(row_of(connection, 1, now)):
-            return self.get(new_id)
-        self._log(None, connection)
-        self.drive(new_id)
-        return self.get(new_id)
+        reservations = self._reservations
+        way = reservations.begun(request, reservations.segment(request, previous))
+        return self._begin(connection_id or f"{self.name}-{secrets.token_hex(8)}", way, by_agent=by_agent, waits=waits)
+
+    def agree_on(
+        self, request: SlsRequest, asker: Asker = NOBODY, *, waits: bool = False, connection_id: str | None = None
+    ) -> Connection:
+        """Begins an attempt to open, change or end an SLS with a neighbour; see `waits` of `reserve`.
+
+        Raises:
+            NotAuthentic: the other side is no neighbour that is known. NotThatWay: this controller agrees on no SLSs.
+        """
+        known(self.neighbours, request.other, self.name)
+        way = self._slss().begun(replace(request, actor=asker.name, requester=asker.kept))
+        return self._begin(connection_id or f"{PREFIX}{self.name}-{secrets.token_hex(8)}", way, waits=waits)
+
+    def _slss(self) -> OfSlss:
+        if self.slss is None:
+            raise NotThatWay(f"{self.name} agrees on no SLSs with its neighbours")
+        return self.slss
+
+    def _begin(
+        self, connection_id: str, way: RequestedWay, *, by_agent: bool = False, waits: bool = False
+    ) -> Connection:
+        self._add(self._begun(connection_id, way, by_agent=by_agent, waits=waits))
+        self.drive(connection_id)
+        return self.get(connection_id)
+
+    def _begun(
+        self, connection_id: str, way: RequestedWay, *, by_agent: bool = False, waits: bool = False
+    ) -> Connection:
+        return protocol.begun(
+            connection_id, self.name, (way.previous, way.next), way.request, way.ends, self.now(),
+            by_agent=by_agent, waits=waits,
+        )  # fmt: skip
+
+    def _add(self, connection: Connection) -> None:
+        """Keeps a new connection, unless it is there already."""
+        says = self._subject(connection.id).event_of(None, connection)
+        self.store.add(row_of(connection, 1, self.now()), says)
+
+    def _subject(self, connection_id: str) -> Subject:
+        """What a connection is about, by its id."""
+        return self._slss() if is_about_sls(connection_id) else self._reservations
+
+    @property
+    def _reservations(self) -> OfReservations:
+        return OfReservations(self.name, self.network, self.key, self.segments, self.neighbours, self.foreign)
 
     def modify(self, connection_id: str, reservation: Reservation, asker: Asker = NOBODY) -> Connection:
         """Begins another form of what is in force, for the asker.
@@ -210,7 +232,7 @@ class Agreement:
         paths = find_paths(reservation, self.network)
         form, who = plain(reservation, paths), self._who(connection_id)
         request = PeerRequest(form, *who, (), written=reservation, actor=asker.name, requester=asker.kept)
-        self._segment(request, None)
+        self._reservations.segment(request, None)
 
         def changed(connection: Connection) -> Connection:
             self._require_first(connection)
@@ -282,12 +304,12 @@ class Agreement:
         """What an agent shows to the previous domain; empty where this one cannot vouch yet."""
         if connection.previous is None or connection.phase is not ConnectionPhase.HELD:
             return ""
-        return self._ticket(connection)
+        return self._subject(connection.id).ticket(connection, self.now())
 
     def request_for_next(self, connection_id: str) -> str:
         """What an agent asks the next domain for; empty where this is the last one."""
         connection = self.get(connection_id)
-        return self._for_next(connection.request) if connection.next else ""
+        return self._subject(connection_id).for_next(connection.request) if connection.next else ""
 
     def get(self, connection_id: str) -> Connection:
         """
@@ -297,7 +319,8 @@ class Agreement:
         return connection_of(self._row(connection_id))
 
     def latest(self, limit: int) -> tuple[Connection, ...]:
-        return tuple(map(connection_of, self.store.latest(limit)))
+        """Those that carry a reservation."""
+        return tuple(map(connection_of, self.store.latest(limit, without=PREFIX)))
 
     def settled(self, connection_id: str, timeout_s: float) -> Connection:
         """The connection once nothing is left to do, or after so long."""
@@ -368,7 +391,7 @@ class Agreement:
             return FreeBehind()
         try:
             request = replace(PeerRequest.from_text(text), written=None)
-            segment = self._segment(request, sender)
+            segment = self._reservations.segment(request, sender)
             free = self.segments.free(request, self.now())
         except (SlotcarError, ValueError):
             return FreeBehind()
@@ -501,24 +524,19 @@ class Agreement:
         """A first, or a further, attempt that a neighbour asks for."""
         now = self.now()
         try:
-            request = replace(PeerRequest.from_text(message.content), written=None)
-            segment = self._segment(request, message.sender)
-            if request.reservation.end <= now:
-                raise NotThatWay(f"{self.name}: the reservation is over by this domain's clock")
+            way = self._subject(message.connection).way(message.content, message.sender, now)
         except (SlotcarError, ValueError) as error:
             why = self._named(error)
             return PeerMessage(
                 Kind.REFUSED, message.connection, message.version, self.name, message.sender, why[:LONGEST_WHY]
             )
         if present is None:
-            connection = self._begun(message.connection, request, segment, now, by_agent=False)
-            if self.store.add(row_of(connection, 1, now)):
-                self._log(None, connection)
+            self._add(self._begun(message.connection, way))
         else:
             self._step(
                 message.connection,
                 lambda each: (
-                    protocol.changed(each, request.to_text(), request.reservation.end, now, message.version)
+                    protocol.changed(each, way.request, way.ends, now, message.version)
                     if _asks_for_more(each, message) else each
                 ),
             )  # fmt: skip
@@ -538,10 +556,9 @@ class Agreement:
 
     def _require_ticket(self, connection: Connection, message: PeerMessage) -> None:
         neighbour = known(self.neighbours, message.sender, self.name)
-        request = PeerRequest.from_text(connection.request)
         if message.version == connection.version and connection.phase is ConnectionPhase.CHECKING:
-            terms = self._terms(connection, request, self.name)
-            claims = checked_ticket(message.content, message.sender, neighbour.certificate, terms, self.now())
+            subject = self._subject(connection.id)
+            claims = subject.checked(connection, message, neighbour.certificate, self.now())
             self._require_first_use(message, claims)
 
     def _require_first_use(self, message: PeerMessage, claims: Mapping[str, Any]) -> None:
@@ -563,7 +580,7 @@ class Agreement:
     def drive(self, connection_id: str) -> None:
         """Does what is to be done for a connection until only others can go on, and says what is to be said."""
         for _ in range(MOST_TRIES):
-            with self._lock(connection_id):
+            with self._locked(connection_id):
                 connection = self.get(connection_id)
                 deed = next((item for item in protocol.todo(connection, self.now()) if isinstance(item, Deed)), None)
                 if deed is None:
@@ -577,7 +594,7 @@ class Agreement:
 
     def _done(self, deed: Deed, connection: Connection) -> DeedResult | None:
         try:
-            return self.segments.do(deed, connection, self.now())
+            return self._subject(connection.id).keeper.do(deed, connection, self.now())
         except LedgerUnavailable as error:
             log.warning("a segment waits for the ledger", connection=connection.id, because=str(error))
             return None
@@ -636,9 +653,9 @@ class Agreement:
     def _signed(self, message: PeerMessage) -> str:
         content = message.content
         if message.kind is Kind.RESERVE:
-            content = self._for_next(content)
+            content = self._subject(message.connection).for_next(content)
         elif message.kind is Kind.CONFIRMED:
-            content = self._ticket(self.get(message.connection))
+            content = self._subject(message.connection).ticket(self.get(message.connection), self.now())
         body = {
             "kind": message.kind.value,
             "connection": message.connection,
@@ -653,23 +670,6 @@ class Agreement:
         row = self.store.find(message.connection)
         return for_receiver(self.segment_states(connection_of(row)), message.receiver) if row else []
 
-    def _for_next(self, text: str) -> str:
-        request = PeerRequest.from_text(text)
-        return for_next(request, self._segment(request, None, check=False), self.name).to_text()
-
-    def _ticket(self, connection: Connection) -> str:
-        assert connection.previous is not None
-        request = PeerRequest.from_text(connection.request)
-        return signed_ticket(self.key, self._terms(connection, request, connection.previous), self.now())
-
-    def _terms(self, connection: Connection, request: PeerRequest, receiver: str) -> TicketTerms:
-        who = f"{request.who}@{request.origin}"
-        sls = tuple(
-            name for name, each in sorted(self.network.sls.items())
-            if each.service is request.reservation.service and receiver in (each.upstream, each.downstream)
-        )  # fmt: skip
-        return TicketTerms(receiver, connection.id, connection.version, request.digest, request.reservation, who, sls)
-
     def close(self) -> None:
         for close in self.closes:
             close()
@@ -677,73 +677,80 @@ class Agreement:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """What time brings: holds that run out, messages that are said again, segments that somebody has taken away."""
+        """What time brings: holds that run out, messages that are said again, segments that somebody has taken away.
+
+        Of what is in force it looks at what is due, or has changed in the ledger; at all of it once, when it begins.
+        """
         now = self.now()
+        if self.slss is not None:
+            self.slss.tick(now)
         for row in (*self.store.unsettled(), *self.store.over(now, ConnectionPhase.START.value)):
             self._step(row.id, lambda each: protocol.elapsed(each, now))
             self.drive(row.id)
-        in_force = [connection_of(row) for row in self.store.not_over(now, ConnectionPhase.START.value)]
-        for connection in in_force:
-            self._look_after(connection, now)
-        self._forget({connection.id for connection in in_force}, now)
+        for row in self._due(now):
+            self._look_after(row, now)
+        for connection_id, looked_at in list(self._open.items()):
+            if now - looked_at >= LOOK_AT_SLOTS:
+                self._look_at_slot(connection_id, now)
+        self._forget(now)
 
-    def _look_after(self, connection: Connection, now: datetime) -> None:
+    def _due(self, now: datetime) -> Iterable[ConnectionRow]:
+        in_force = ConnectionPhase.START.value
+        subjects: list[Subject] = [self._reservations, *([self.slss] if self.slss else [])]
+        changed = {one for subject in subjects for one in subject.keeper.changed()}
+        if not self._has_begun:
+            self._has_begun = True
+            return self.store.not_over(now, in_force)
+        rows = {row.id: row for row in self.store.due(now, in_force)}
+        others = [self.store.find(each) for each in sorted(changed - rows.keys())]
+        return [*rows.values(), *(row for row in others if row and row.phase == in_force and row.ends > now)]
+
+    def _look_after(self, row: ConnectionRow, now: datetime) -> None:
         """What is in force: somebody may have cancelled it here, or ended it elsewhere, and devices get it at its start."""
+        connection = connection_of(row)
         if not connection.committed:
             return
-        if not self.segments.is_in_force(connection):
+        subject = self._subject(connection.id)
+        if not subject.keeper.is_in_force(connection):
             self.end(connection.id, "its segment was cancelled")
             return
-        neighbours = [name for name in (connection.previous, connection.next) if name is not None]
-        if any(now - self._queried_at.get((connection.id, name), _LONG_AGO) >= ASK_EVERY for name in neighbours):
+        keys = [(connection.id, name) for name in (connection.previous, connection.next) if name is not None]
+        if any(now - self._queried_at.get(key, _LONG_AGO) >= ASK_EVERY for key in keys):
             self.ask(connection)
-        looked_at, words = self._slots.get(connection.id, (_LONG_AGO, ""))
-        if now - looked_at >= LOOK_AT_SLOTS:
-            self._slots[connection.id] = now, self.segments.slot(connection, now)
-            if self._slots[connection.id][1] != words:
-                for name in neighbours:
+        is_open, changes_at = subject.slots(connection, now)
+        if is_open or connection.id in self._slots:
+            self._look_at_slot(connection.id, now)
+        if not is_open:
+            self._open.pop(connection.id, None)
+        asks_at = min((self._queried_at.get(key, now) for key in keys), default=now) + ASK_EVERY
+        self.store.look_at(row.id, row.revision, min(asks_at, changes_at or asks_at))
+
+    def _look_at_slot(self, connection_id: str, now: datetime) -> None:
+        """Tells the neighbours what devices have of the slot that is open, where that is something else than before."""
+        connection = self.get(connection_id)
+        self._open[connection_id] = now
+        if connection.phase in OVER:
+            del self._open[connection_id]
+            return
+        _, words = self._slots.get(connection_id, (_LONG_AGO, ""))
+        self._slots[connection_id] = now, self._subject(connection_id).keeper.slot(connection, now)
+        if self._slots[connection_id][1] != words:
+            for name in (connection.previous, connection.next):
+                if name is not None:
                     self._say(self._telling(connection, name))
 
-    def _forget(self, in_force: set[str], now: datetime) -> None:
+    def _forget(self, now: datetime) -> None:
         """What is remembered of the past, and changes nothing any more."""
         with self._changed:
-            old = now - 4 * LONGEST_REPEAT
+            old, long_ago = now - 4 * LONGEST_REPEAT, now - 2 * ASK_EVERY
             self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
-            self._queried_at = {key: at for key, at in self._queried_at.items() if key[0] in in_force or at > old}
-            self._slots = {key: each for key, each in self._slots.items() if key in in_force}
+            self._queried_at = {key: at for key, at in self._queried_at.items() if at > long_ago}
+            self._slots = {key: each for key, each in self._slots.items() if key in self._open or each[1]}
         if self._tickets_forgotten is None or now - self._tickets_forgotten >= FORGET_TICKETS_EVERY:
             self.store.forget_tickets(now - LARGEST_CLOCK_DIFFERENCE)
             self._tickets_forgotten = now
 
     # -- parts ---------------------------------------------------------------------------------------------------
-
-    def _segment(self, request: PeerRequest, sender: str | None, *, check: bool = True) -> Segment:
-        """This domain's segment of a request.
-
-        Raises:
-            NoPath, NotThatWay; NotAuthentic: the next domain is no neighbour that is known.
-        """
-        paths = find_paths(request.local, self.network)
-        segment = segment_of(paths, request.local, self.network, self.name)
-        if check:
-            require_this_way(request, segment, sender, self.network, self.name)
-            if segment.next is not None:
-                if segment.next.domain in request.through:
-                    raise NotThatWay(f"{self.name}: a loop of domains, the next would be {segment.next.domain} again")
-                if segment.next.domain not in self.foreign:
-                    known(self.neighbours, segment.next.domain, self.name)
-        return segment
-
-    def _begun(
-        self, connection_id: str, request: PeerRequest, segment: Segment, now: datetime, *, by_agent: bool
-    ) -> Connection:
-        is_first = request.origin == self.name and not request.through
-        previous = segment.previous.domain if segment.previous and not is_first else None
-        behind = segment.next.domain if segment.next else None
-        return protocol.begun(
-            connection_id, self.name, (previous, behind), request.to_text(), request.reservation.end, now,
-            by_agent=by_agent,
-        )  # fmt: skip
 
     def _step(self, connection_id: str, step: Callable[[Connection], Connection]) -> Connection:
         """Keeps what a step makes of a connection, and tells who waits."""
@@ -753,10 +760,10 @@ class Agreement:
             after = step(before)
             if after == before:
                 return after
-            if self.store.change(row_of(after, row.revision + 1, self.now())):
+            says = self._subject(connection_id).event_of(before, after)
+            if self.store.change(row_of(after, row.revision + 1, self.now()), says):
                 with self._changed:
                     self._changed.notify_all()
-                self._log(before, after)
                 for watcher in self.watchers:
                     watcher(connection_id)
                 news = protocol.news(before, after)
@@ -767,24 +774,26 @@ class Agreement:
                 return after
         raise LedgerUnavailable(f"connection {connection_id} is changed by others all the time")
 
-    def _log(self, before: Connection | None, after: Connection) -> None:
-        """Once at most: a controller that dies right here has told nobody."""
-        says = event_of(before, after)
-        if says is not None:
-            try:
-                self.record(says, self.now())
-            except LedgerUnavailable as error:
-                log.warning("an event was not recorded", connection=after.id, because=str(error))
-
     def _row(self, connection_id: str) -> ConnectionRow:
         row = self.store.find(connection_id)
         if row is None:
             raise UnknownConnection(connection_id)
         return row
 
-    def _lock(self, connection_id: str) -> threading.RLock:
+    @contextmanager
+    def _locked(self, connection_id: str) -> Iterator[None]:
+        """One thread at a time for each connection."""
         with self._changed:
-            return self._locks.setdefault(connection_id, threading.RLock())
+            own = self._locks.setdefault(connection_id, _Lock())
+            own.users += 1
+        try:
+            with own.lock:
+                yield
+        finally:
+            with self._changed:
+                own.users -= 1
+                if not own.users:
+                    del self._locks[connection_id]
 
     def _named(self, error: Exception) -> str:
         words = printable(" ".join(str(error).split()))

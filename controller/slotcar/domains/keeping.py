@@ -19,7 +19,7 @@ NAMES = tuple(one.name for one in fields(Connection))
 def row_of(connection: Connection, revision: int, now: datetime) -> ConnectionRow:
     document = {name: _written(getattr(connection, name)) for name in NAMES}
     return ConnectionRow(
-        connection.id, connection.phase.value, connection.is_settled, revision, connection.ends, document, now
+        connection.id, connection.phase.value, connection.is_settled, revision, connection.ends, document, now, now
     )
 
 

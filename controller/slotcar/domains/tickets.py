@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -64,8 +64,7 @@ def signed_ticket(key: DomainKey, terms: TicketTerms, now: datetime) -> str:
         }
         for slot in terms.reservation.slots
     ]
-    claims = {
-        "iss": key.domain,
+    covers = {
         "aud": terms.receiver,
         "sub": terms.connection,
         "version": terms.version,
@@ -74,8 +73,17 @@ def signed_ticket(key: DomainKey, terms: TicketTerms, now: datetime) -> str:
         "slots": slots,
         "sls": list(terms.sls),
         "who": terms.who,
+    }
+    return ticket_of(key, covers, terms.reservation.end, now)
+
+
+def ticket_of(key: DomainKey, covers: Mapping[str, Any], ends: datetime, now: datetime) -> str:
+    """A ticket for what it covers, with a number of its own; it holds until the end."""
+    claims = {
+        "iss": key.domain,
+        **covers,
         "iat": int(now.timestamp()),
-        "exp": int(terms.reservation.end.timestamp()) + 1,
+        "exp": int(ends.timestamp()) + 1,
         "jti": secrets.token_urlsafe(12),
     }
     return jwt.encode({"alg": ALGORITHM, "typ": "slotcar-ticket"}, claims, key.signing, algorithms=[ALGORITHM])
@@ -89,16 +97,36 @@ def checked_ticket(
     Raises:
         TicketRefused: it is forged, expired, for another domain, connection, request, window or service, or for less.
     """
+    names = (
+        ("aud", terms.receiver, "is for another domain"),
+        ("sub", terms.connection, "is for another connection"),
+        ("version", terms.version, "is for another version"),
+        ("service", terms.reservation.service.value, "is for another service"),
+        ("who", terms.who, "is for another owner"),
+    )
+    claims = claims_for(text, issuer, certificate, names, now)
+    _require_slots(claims, issuer, terms.reservation)
+    if claims.get("digest") != terms.digest:
+        raise TicketRefused(f"{issuer}'s ticket is for another request")
+    return claims
+
+
+def claims_for(
+    text: str, issuer: str, certificate: DomainCertificate, names: Sequence[tuple[str, object, str]], now: datetime
+) -> dict[str, Any]:
+    """What a ticket of `issuer` says, once it is one, holds now and covers `names`: claims, what each has to be, and
+    what is said where it is not.
+
+    Raises:
+        TicketRefused.
+    """
     claims = _claims(text, issuer, certificate, "slotcar-ticket", TicketRefused)
-    _require_names(claims, issuer, terms)
+    _require_names(claims, issuer, [("iss", issuer, "is of another domain"), *names])
     expires = _time_of(claims, "exp", issuer)
     if expires <= now:
         raise TicketRefused(f"{issuer}'s ticket ended at {iso(expires)}")
     if _time_of(claims, "iat", issuer) > now + LARGEST_CLOCK_DIFFERENCE:
-        raise TicketRefused(f"{issuer}'s ticket is of the future: the clocks of {terms.receiver} and {issuer} differ")
-    _require_slots(claims, issuer, terms.reservation)
-    if claims.get("digest") != terms.digest:
-        raise TicketRefused(f"{issuer}'s ticket is for another request")
+        raise TicketRefused(f"{issuer}'s ticket is of the future: the clocks of this domain and {issuer} differ")
     return claims
 
 
@@ -111,15 +139,8 @@ def claims_of(ticket: str) -> dict[str, Any] | None:
     return claims
 
 
-def _require_names(claims: Mapping[str, Any], issuer: str, terms: TicketTerms) -> None:
-    for name, wanted, what in (
-        ("iss", issuer, "is of another domain"),
-        ("aud", terms.receiver, "is for another domain"),
-        ("sub", terms.connection, "is for another connection"),
-        ("version", terms.version, "is for another version"),
-        ("service", terms.reservation.service.value, "is for another service"),
-        ("who", terms.who, "is for another owner"),
-    ):
+def _require_names(claims: Mapping[str, Any], issuer: str, names: Sequence[tuple[str, object, str]]) -> None:
+    for name, wanted, what in names:
         if claims.get(name) != wanted:
             raise TicketRefused(f"{issuer}'s ticket {what}: {_shown(claims.get(name))} instead of {wanted}")
     number = claims.get("jti")

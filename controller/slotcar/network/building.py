@@ -16,6 +16,7 @@ from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from slotcar.network.places import add_place, is_place, variables_of, variables_of_managers
 from slotcar.network.reading import Inventory, InventoryNode, SourceLocation
+from slotcar.network.sls_terms import sls_with
 from slotcar.network.variables import (
     DEVICE_NAME,
     INTERFACE_NAME,
@@ -150,6 +151,7 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
         nsi=variables.nsi.side if variables.nsi else None,
         at_most_bps=variables.at_most,
         tells_free=variables.tells_free,
+        sls_at_most_bps=variables.sls_at_most,
         services=variables.services,
     )
 
@@ -330,27 +332,4 @@ def _all_sls(draft: InventoryDraft, domain: str, node: InventoryNode, findings: 
                 node, key, f"is the name of an SLS of the domain {first} too", "", "every SLS has its own name"
             )
         elif variables is not None:
-            draft.sls[str(name)] = _sls(str(name), domain, variables)
-
-
-def _sls(name: str, downstream: str, variables: SlsVariables) -> Sls:
-    return Sls(
-        name=name,
-        upstream=variables.upstream,
-        downstream=downstream,
-        service=variables.service,
-        rate_bps=variables.rate,
-        burst_bytes=variables.burst,
-        peak_bps=variables.peak,
-        ingress=variables.ingress,
-        egresses=variables.egress,
-        validity=variables.validity.window() if variables.validity else None,
-        schedule=variables.schedule.schedule() if variables.schedule else None,
-        delay_us=variables.delay,
-        variation_us=variables.variation,
-        loss_ppm=variables.loss,
-        quantile_ppm=variables.quantile,
-        pscheduler=tuple(one.task_of() for one in variables.pscheduler),
-        excess=variables.excess,
-        description=variables.description,
-    )
+            draft.sls[str(name)] = sls_with(str(name), domain, variables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated
@@ -165,6 +165,7 @@ class Domain(Frozen):
         nsi: as NSI knows it; None where it does not.
         at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
             empty for those that there are SLSs for. tells_free: as a neighbour, it is told what is free here.
+        sls_at_most_bps: the highest rate of an SLS that it may open or change by itself; None for none.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Domain(Frozen):
     nsi: NsiSide | None = Field(default=None, exclude_if=lambda nsi: nsi is None)
     tells_free: bool = Field(default=True, exclude_if=lambda tells: tells)
     at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
+    sls_at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
 
     @property
@@ -217,6 +219,7 @@ class Sls(Frozen):
         quantile_ppm: of so many packets of a million delay and variation hold (TEQUILA's quantile).
         pscheduler: what measures it beside probes of Slotcar's own.
         excess: `drop` or `remark` (to best effort).
+        agreed: the two domains' controllers agreed on it (`slotcar.book.slss`); no inventory has it.
     """
 
     name: str
@@ -237,6 +240,7 @@ class Sls(Frozen):
     pscheduler: tuple[PSchedulerTask, ...] = Field(default=(), exclude_if=lambda tasks: not tasks)
     excess: str = Field(default="drop", pattern="^(drop|remark)$")
     description: Description = ""
+    agreed: bool = Field(default=False, exclude_if=lambda agreed: not agreed)
 
     @property
     def has_figures(self) -> bool:
@@ -256,6 +260,14 @@ class Network(Frozen):
     sls: dict[str, Sls]
     source: str = ""
     loaded_at: datetime | None = None
+
+    def agree(self, agreed: Mapping[str, Sls]) -> None:
+        """Takes what domains have agreed on by now in the place of what they had: all that changes of a network in use.
+
+        The mapping is replaced whole, so that whoever reads meanwhile finds the one or the other. The inventory's stay.
+        """
+        written = {name: sls for name, sls in self.sls.items() if not sls.agreed}
+        object.__setattr__(self, "sls", dict(sorted({**agreed, **written}.items())))
 
     def interface(self, interface_id: InterfaceId) -> Interface:
         """The interface of that name.

@@ -404,6 +404,7 @@ class DomainVariables(Frozen):
     nsi: NsiVariables | None = None
     at_most: Rate | None = None
     tells_free: bool = True
+    sls_at_most: Rate | None = None
     services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 

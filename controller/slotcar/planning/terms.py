@@ -44,6 +44,7 @@ def _agreements(network: Network) -> dict[str, dict[str, Any]]:
     return {
         name: {
             **({} if domain.at_most_bps is None else {"at_most_bps": domain.at_most_bps}),
+            **({} if domain.sls_at_most_bps is None else {"sls_at_most_bps": domain.sls_at_most_bps}),
             **({"services": [named("Service", one.value) for one in domain.services]} if domain.services else {}),
         }
         for name, domain in network.domains.items()

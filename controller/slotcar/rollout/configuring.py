@@ -8,7 +8,7 @@ from datetime import datetime
 
 from slotcar.book.model import Entry
 from slotcar.book.timeline import Active
-from slotcar.network.model import Network
+from slotcar.network.model import Network, Sls
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.platforms.model import Configuration, Unrenderable
@@ -20,6 +20,7 @@ class _Rendered:
 
     active: Mapping[int, Active]
     at: datetime
+    sls: Mapping[str, Sls]
     configurations: Mapping[str, Configuration]
     unrenderable: Mapping[str, str]
 
@@ -64,18 +65,19 @@ class Configuring:
 
     def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         """Each device's configuration, and for those without one the reason."""
-        last = self._last_answer
+        last, sls = self._last_answer, self.network.sls
         by_number = {one.entry.number: one for one in active}
         if last is None:
             configurations, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
             touched = touched_devices(last.active, by_number) | devices_of_slss_between(self.network, last.at, at)
+            touched |= devices_of_changed_slss(last.sls, sls)
             concerned = [one for one in active if touched & one.entry.devices] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
             new, newly = self._rendering(intents)
             configurations = {name: one for name, one in last.configurations.items() if name not in intents} | new
             unrenderable = {name: why for name, why in last.unrenderable.items() if name not in intents} | newly
-        self._last_answer = _Rendered(by_number, at, configurations, unrenderable)
+        self._last_answer = _Rendered(by_number, at, sls, configurations, unrenderable)
         return dict(sorted(configurations.items())), dict(sorted(unrenderable.items()))
 
 
@@ -91,6 +93,14 @@ def touched_devices(before: Mapping[int, Active], after: Mapping[int, Active]) -
 
 def _same(old: Entry, new: Entry) -> bool:
     return old is new or old == new
+
+
+def devices_of_changed_slss(before: Mapping[str, Sls], after: Mapping[str, Sls]) -> set[str]:
+    """The devices at whose ingress an SLS came, went or changed: the domains agreed on it meanwhile."""
+    if before is after:
+        return set()
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    return {each[name].ingress.device for name in changed for each in (before, after) if name in each}
 
 
 def devices_of_slss_between(network: Network, before: datetime, after: datetime) -> set[str]:

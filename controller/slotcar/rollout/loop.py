@@ -7,7 +7,7 @@ done next says `schedule.py`; `pushing.py` does it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -65,7 +65,7 @@ class ReconcileLoop:
     shares: BackgroundShares
     clocks: Clocks = SYSTEM
     replan_period: timedelta = timedelta(minutes=1)
-    instants: Sequence[datetime] = ()
+    instants: Callable[[], Sequence[datetime]] = tuple
     status: LoopStatus = field(default_factory=LoopStatus)
     _pushing: Pushing = field(init=False)
     _requests: CheckRequests = field(init=False)
@@ -176,6 +176,7 @@ class ReconcileLoop:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
         now, began_s = self.clocks.now(), self.clocks.monotonic()
         record_kept(self.pusher.archive, self.ledger)
+        self.ledger.follow_slss()
         check_requests = self._requests.read()
         self._pushing.states.doubt(check_requests)
         self._pushing.health.retry(check_requests, now)
@@ -230,10 +231,10 @@ class ReconcileLoop:
         self._progress = self._progress.took_push(duration)
 
     def _boundaries(self, entries: Sequence[Entry], after: datetime, until: datetime) -> list[datetime]:
-        own = [instant for instant in self.instants if after < instant <= until]
+        own = [instant for instant in self.instants() if after < instant <= until]
         return sorted({*boundaries(entries, after, until), *own})
 
     def _far(self, entries: Sequence[Entry], now: datetime) -> datetime | None:
         slot = next_boundary(entries, now)
-        own = [instant for instant in self.instants if instant > now]
+        own = [instant for instant in self.instants() if instant > now]
         return min([*own, slot] if slot else own, default=None)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Table, delete, select, update
+from sqlalchemy import Engine, Executable, Table, delete, insert, select, update
 from sqlalchemy.dialects import postgresql
 
-from slotcar.store import database, schema
+from slotcar.store import database, rows, schema
+from slotcar_client.wire.events import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRow:
-    """`revision` counts its changes: who writes says which one it has read."""
+    """`revision` counts its changes: who writes says which one it has read. due: when it is to be looked after next, once
+    it is in force."""
 
     id: str
     phase: str
@@ -24,6 +27,7 @@ class ConnectionRow:
     ends: datetime
     document: Mapping[str, Any]
     changed_at: datetime
+    due: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class TicketRow:
 class ConnectionStore:
     """`table`: of those of `schema` that have a connection's columns.
 
+    `says`: an event that a step is told by, which is kept in the step's own transaction, so that it is told once.
+
     Raises (every method):
         LedgerUnavailable.
     """
@@ -59,20 +65,31 @@ class ConnectionStore:
     engine: Engine
     table: Table = schema.connection
 
-    def add(self, row: ConnectionRow) -> bool:
+    def add(self, row: ConnectionRow, says: Kind | None = None) -> bool:
         """Whether it was not there."""
-        statement = (
-            postgresql.insert(self.table).values(_values(row)).on_conflict_do_nothing().returning(self.table.c.id)
-        )
-        with database.answering(), self.engine.begin() as connection:
-            return connection.execute(statement).one_or_none() is not None
+        insert = postgresql.insert(self.table).values(self._values(row)).on_conflict_do_nothing()
+        return self._keep(insert.returning(self.table.c.id), row.changed_at, says)
 
-    def change(self, row: ConnectionRow) -> bool:
+    def change(self, row: ConnectionRow, says: Kind | None = None) -> bool:
         """Whether it had the revision before this one; else somebody was quicker, and nothing is written."""
         columns = self.table.c
         where = (columns.id == row.id, columns.revision == row.revision - 1)
-        with database.answering(), self.engine.begin() as connection:
-            return connection.execute(update(self.table).where(*where).values(_values(row))).rowcount == 1
+        changed = update(self.table).where(*where).values(self._values(row))
+        return self._keep(changed.returning(columns.id), row.changed_at, says)
+
+    def _keep(self, statement: Executable, now: datetime, says: Kind | None) -> bool:
+        """Whether the statement has written a row; only then the event is kept, too."""
+        if says is None:
+            with database.answering(), self.engine.begin() as connection:
+                return connection.execute(statement).one_or_none() is not None
+        with database.writing(self.engine) as (connection, head):
+            is_kept = connection.execute(statement).one_or_none() is not None
+            if is_kept:
+                head.event += 1
+                details = json.loads(rows.as_json(says.details))
+                row = {"sequence": head.event, "at": now, "kind": says.kind, "details": details}
+                connection.execute(insert(schema.event).values(row))
+        return is_kept
 
     def find(self, connection_id: str) -> ConnectionRow | None:
         with database.reading(self.engine) as connection:
@@ -82,12 +99,25 @@ class ConnectionStore:
     def unsettled(self) -> tuple[ConnectionRow, ...]:
         return self._all(~self.table.c.settled)
 
+    def due(self, now: datetime, phase: str) -> tuple[ConnectionRow, ...]:
+        """Those of a phase that are to be looked after by now, before their time is over."""
+        return self._all(self.table.c.due <= now, self.table.c.ends > now, self.table.c.phase == phase)
+
+    def look_at(self, connection_id: str, revision: int, due: datetime) -> None:
+        """When one is to be looked after next, unless it has changed meanwhile."""
+        columns = self.table.c
+        where = (columns.id == connection_id, columns.revision == revision)
+        with database.answering(), self.engine.begin() as connection:
+            connection.execute(update(self.table).where(*where).values(due=due))
+
     def not_over(self, now: datetime, phase: str) -> tuple[ConnectionRow, ...]:
         return self._all(self.table.c.ends > now, self.table.c.phase == phase)
 
-    def latest(self, limit: int) -> tuple[ConnectionRow, ...]:
-        """Those that changed last, the latest first."""
+    def latest(self, limit: int, without: str = "") -> tuple[ConnectionRow, ...]:
+        """Those that changed last, the latest first; but those whose ids begin with `without`."""
         statement = select(self.table).order_by(self.table.c.changed_at.desc(), self.table.c.id).limit(limit)
+        if without:
+            statement = statement.where(~self.table.c.id.startswith(without, autoescape=True))
         with database.reading(self.engine) as connection:
             return tuple(ConnectionRow(*row) for row in connection.execute(statement))
 
@@ -131,11 +161,10 @@ class ConnectionStore:
         with database.answering(), self.engine.begin() as connection:
             return connection.execute(delete(table).where(table.c.ends < before)).rowcount
 
+    def _values(self, row: ConnectionRow) -> dict[str, Any]:
+        return {name: getattr(row, name) for name in self.table.c.keys()}  # noqa: SIM118 (columns, and no mapping)
+
     def _all(self, *where: Any) -> tuple[ConnectionRow, ...]:
         statement = select(self.table).where(*where).order_by(self.table.c.id)
         with database.reading(self.engine) as connection:
             return tuple(ConnectionRow(*row) for row in connection.execute(statement))
-
-
-def _values(row: ConnectionRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ConnectionRow.__slots__}

@@ -21,7 +21,7 @@ from slotcar.store.revisions import revision_of
 COPIED = (
     "head", "resource", "entry", "flow", "occupancy", "event", "idempotency", "community_share", "webhook",
     "webhook_delivery", "counted", "counter_reading", "transfer_sample", "probe_sample", "connection",
-    "connection_segment", "domain_ticket",
+    "connection_segment", "domain_ticket", "agreed_sls",
     "nsi_provided", "nsi_requested", "audit_window", "audit_way",
 )  # fmt: skip
 #: A browser that signed out since must not be signed in again.
@@ -31,7 +31,7 @@ _COLUMNS = text(
     " ORDER BY ordinal_position"
 )
 #: Tables whose rows the database numbers, with the column: it goes on behind what was copied in.
-_NUMBERED = {"resource": "id", "transfer_sample": "number", "probe_sample": "number"}
+_NUMBERED = {"resource": "id", "agreed_sls": "number", "transfer_sample": "number", "probe_sample": "number"}
 _NEXT_NUMBER = sql.SQL(
     "SELECT setval(pg_get_serial_sequence({table}, {column}), coalesce(max({name}), 0) + 1, false) FROM {of}"
 )

@@ -51,11 +51,12 @@ _SERVER_KEEPALIVES = {
 # What a writer asks for is few rows, each by an index. The planner would read all of a table that has grown since it was
 # last analysed, or where it takes a part of one owner's rows for a part of everybody's.
 _LOCK = text(
-    "SELECT sequence, event, entry_number, set_config('enable_seqscan', 'off', true) FROM head WHERE id = 1 FOR UPDATE"
+    "SELECT sequence, event, entry_number, slss, set_config('enable_seqscan', 'off', true)"
+    " FROM head WHERE id = 1 FOR UPDATE"
 )
-_SAVE = text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1")
+_SAVE = text("UPDATE head SET sequence = :s, event = :e, entry_number = :n, slss = :a WHERE id = 1")
 _SAVE_AND_NOTIFY = text(
-    "WITH saved AS (UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1 RETURNING event)"
+    "WITH saved AS (UPDATE head SET sequence = :s, event = :e, entry_number = :n, slss = :a WHERE id = 1 RETURNING event)"
     " SELECT pg_notify('slotcar_event', event::text) FROM saved"
 )
 
@@ -215,11 +216,11 @@ def locked(connection: Connection) -> Iterator[Head]:
     row = connection.execute(_LOCK).one_or_none()
     if row is None:
         raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
-    before = Head(row.sequence, row.event, row.entry_number)
+    before = Head(row.sequence, row.event, row.entry_number, row.slss)
     head = replace(before)
     yield head
     if head != before:
-        counters = {"s": head.sequence, "e": head.event, "n": head.entry_number}
+        counters = {"s": head.sequence, "e": head.event, "n": head.entry_number, "a": head.slss}
         connection.execute(_SAVE if head.event == before.event else _SAVE_AND_NOTIFY, counters)
 
 

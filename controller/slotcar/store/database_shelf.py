@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, select, text
 
 from slotcar.base.timebase import to_us
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.book.batch import FlowsAt, Key, Labelled, OthersFlows, Remembered
 from slotcar.book.model import Entry, Terms
 from slotcar.book.rules.flows import ReservedFlow
 from slotcar.book.rules.quotas import Usage
 from slotcar.policy.sharing import CommunityShare
 from slotcar.policy.site import Site
-from slotcar.store import reading, rows, schema, shares
+from slotcar.store import agreed_slss, reading, rows, schema, shares
 from slotcar.store.writing import array
 
 if TYPE_CHECKING:
@@ -102,6 +103,12 @@ class DatabaseShelf:
 
     def shares(self, community: str) -> Iterable[CommunityShare]:
         return shares.of(self.connection, community)
+
+    def slss(self) -> tuple[AgreedSls, ...]:
+        return agreed_slss.all_of(self.connection)
+
+    def agree(self, agreed: AgreedSls, *, is_dropped: bool) -> None:
+        agreed_slss.write(self.connection, agreed, is_dropped=is_dropped)
 
     def transfers(self, now: datetime) -> Sequence[Entry]:
         return self.cache.transfers(self.connection, to_us(now))

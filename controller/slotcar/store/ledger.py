@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 
 from slotcar.base.timebase import to_us
+from slotcar.book.agreed_slss import AgreedSls, with_agreed
 from slotcar.book.appending import AppendEvent
 from slotcar.book.model import Entry, Event, State, Terms
 from slotcar.book.operation import Expire, Operation
 from slotcar.book.rules.quotas import Usage
 from slotcar.book.transaction import Transaction
 from slotcar.policy.sharing import CommunityShare
-from slotcar.store import database, group_queries, pages, policy_history, queries, revisions, schema, shares
+from slotcar.store import (
+    agreed_slss,
+    database,
+    group_queries,
+    pages,
+    policy_history,
+    queries,
+    revisions,
+    schema,
+    shares,
+)
 from slotcar.store.audits import AuditStore
 from slotcar.store.connections import ConnectionStore
 from slotcar.store.counts import CountStore
@@ -56,7 +67,10 @@ class Ledger:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._terms = Terms({}, {})
-        self._writer = Writer(engine, lambda: self._terms)
+        self._slss_changed = 0
+        self._slss: tuple[AgreedSls, ...] = ()
+        self._take_slss: Callable[[Sequence[AgreedSls]], None] | None = None
+        self._writer = Writer(engine, lambda: self._terms, self._terms_now)
         self._entry_cache = KnownEntries()
         self._listener = Listener(engine)
         self.webhooks = WebhookStore(engine)
@@ -104,9 +118,37 @@ class Ledger:
 
     # -- admission -------------------------------------------------------------------------------------------------
 
-    def set_terms(self, terms: Terms) -> None:
-        """The network and the rules that requests are decided against from now on."""
-        self._terms = terms
+    def set_terms(self, terms: Terms, take_slss: Callable[[Sequence[AgreedSls]], None] | None = None) -> None:
+        """The network and the rules that requests are decided against from now on.
+
+        Args:
+            take_slss: is told, under this process's lock, of the SLSs that domains have agreed on, whenever they differ.
+        """
+        self._terms, self._slss_changed = terms, 0
+        self._take_slss = take_slss or self._take_slss
+
+    def _terms_now(self, connection: Connection, slss_changed: int) -> Terms:
+        """The terms as of a count of changes of SLSs, which the connection's transaction must see."""
+        if slss_changed != self._slss_changed:
+            self._slss = agreed_slss.all_of(connection)
+            self._terms = with_agreed(self._terms, self._slss)
+            if self._take_slss is not None:
+                self._take_slss(self._slss)
+            self._slss_changed = slss_changed
+        return self._terms
+
+    # -- SLSs that domains agree on --------------------------------------------------------------------------------
+
+    def follow_slss(self) -> tuple[AgreedSls, ...]:
+        """Takes over what was agreed on since, by this process or by another one on the same database; all of them."""
+        with self._writer.lock, database.snapshot(self._engine) as connection:
+            self._terms_now(connection, queries.head(connection).slss)
+            return self._slss
+
+    def slss(self) -> tuple[AgreedSls, ...]:
+        """Those that were agreed on, or are held, in the order in which they were opened; those that are over too."""
+        with database.reading(self._engine) as connection:
+            return agreed_slss.all_of(connection)
 
     @property
     def terms(self) -> Terms:
@@ -127,9 +169,10 @@ class Ledger:
         """
         self.expire(now, ended=False)
         with self._writer.lock, database.snapshot(self._engine) as connection:
-            sequence, _ = queries.counters(connection)
-            tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
-            return question(tables), sequence
+            head = queries.head(connection)
+            terms = self._terms_now(connection, head.slss)
+            tables = self._writer.cache.caught_up(connection, head.sequence, terms, to_us(now))
+            return question(tables), head.sequence
 
     def live_copy(self, now: datetime) -> MemoryShelf:
         """What is live, and the slot tables, in memory and as of one moment. It takes no lock of the database's and writes
@@ -140,10 +183,11 @@ class Ledger:
         with database.snapshot(self._engine) as connection:
             with self._writer.lock:  # before the first statement, so that the tables are not ahead of what it sees
                 head = queries.head(connection)
-                tables = self._writer.cache.caught_up(connection, head.sequence, self._terms, to_us(now)).copy()
+                terms = self._terms_now(connection, head.slss)
+                tables = self._writer.cache.caught_up(connection, head.sequence, terms, to_us(now)).copy()
             entries = queries.live_between(connection, now, None)
             shared = shares.all_of(connection)
-        return MemoryShelf(self._terms, entries, head, tables, shared)
+        return MemoryShelf(terms, entries, head, tables, shared)
 
     # -- states ----------------------------------------------------------------------------------------------------
 
@@ -270,6 +314,14 @@ class Ledger:
     ) -> tuple[Event, ...]:
         """In order: the first `limit` after the number `after`, or the last ones of all where it is None."""
         return self.events_of(EventFilter(kinds, handle), after, limit)
+
+    def changed_labels(self, label: str, after: int | None) -> tuple[frozenset[str], int]:
+        """The values of a label of the reservations of which there are events after the number `after`, and the number of
+        the last event; no values where it is None."""
+        with database.reading(self._engine) as connection:
+            _, last = queries.counters(connection)
+            none: frozenset[str] = frozenset()
+            return none if after in (None, last) else queries.changed_labels(connection, label, after, last), last
 
     def events_of(self, wanted: EventFilter, after: int | None = 0, limit: int = 100) -> tuple[Event, ...]:
         """As `events`, by any filter."""

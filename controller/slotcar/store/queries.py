@@ -270,6 +270,18 @@ def usage(connection: Connection, owner: str, now: datetime) -> Usage:
     return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 
 
+_CHANGED_LABELS = text(
+    "SELECT DISTINCT entry.labels ->> :label FROM event JOIN entry ON entry.handle = event.handle"
+    " WHERE event.sequence > :after AND event.sequence <= :last AND entry.labels ? :label"
+)
+
+
+def changed_labels(connection: Connection, label: str, after: int, last: int) -> frozenset[str]:
+    """The values of a label of the entries of which there are events in `(after, last]`."""
+    parameters = {"label": label, "after": after, "last": last}
+    return frozenset(connection.execute(_CHANGED_LABELS, parameters).scalars())
+
+
 def counters(connection: Connection) -> tuple[int, int]:
     """The sequences of the occupancy log and of the events."""
     row = connection.execute(text("SELECT sequence, event FROM head WHERE id = 1")).one()
@@ -277,8 +289,8 @@ def counters(connection: Connection) -> tuple[int, int]:
 
 
 def head(connection: Connection) -> Head:
-    """All three counters."""
-    return Head(*connection.execute(text("SELECT sequence, event, entry_number FROM head WHERE id = 1")).one())
+    """All counters."""
+    return Head(*connection.execute(text("SELECT sequence, event, entry_number, slss FROM head WHERE id = 1")).one())
 
 
 def states(connection: Connection) -> dict[State, int]:

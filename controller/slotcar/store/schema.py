@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -26,6 +28,7 @@ head = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("event", BigInteger, nullable=False),
     Column("entry_number", BigInteger, nullable=False),
+    Column("slss", BigInteger, nullable=False, server_default="0"),
 )
 
 resource = Table(
@@ -214,7 +217,7 @@ web_sign_in = Table(
 )
 
 
-def _connections(name: str) -> Table:
+def _connections(name: str, *more: Column[Any]) -> Table:
     return Table(
         name,
         metadata,
@@ -225,10 +228,11 @@ def _connections(name: str) -> Table:
         Column("ends", DateTime(timezone=True), nullable=False),
         Column("document", JSONB, nullable=False),
         Column("changed_at", DateTime(timezone=True), nullable=False),
+        *more,
     )
 
 
-connection = _connections("connection")
+connection = _connections("connection", Column("due", DateTime(timezone=True)))
 #: Those that were asked for by NSI, and those of which a neighbour was asked by NSI.
 nsi_provided, nsi_requested = _connections("nsi_provided"), _connections("nsi_requested")
 
@@ -251,6 +255,21 @@ domain_ticket = Table(
     Column("connection", Text, nullable=False),
     Column("version", Integer, nullable=False),
     Column("ends", DateTime(timezone=True), nullable=False),
+)
+
+#: SLSs that domains agree on while they run (`slotcar.book.agreed_slss`).
+agreed_sls = Table(
+    "agreed_sls",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("rests_on", Text, nullable=False),
+    Column("attempt", Text, nullable=False),
+    Column("in_force", JSONB),
+    Column("proposed", JSONB),
+    Column("over", Boolean, nullable=False),
+    Column("closed", Text, nullable=False),
 )
 
 transfer_sample = Table(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from slotcar.base.timebase import to_us
 from slotcar.book.model import Terms
@@ -52,8 +52,11 @@ class Waiting:
 class Writer:
     """Whoever finds nobody writing writes for all that wait; the others sleep until their answer is durable."""
 
-    def __init__(self, engine: Engine, terms: Callable[[], Terms]) -> None:
+    def __init__(self, engine: Engine, known: Callable[[], Terms], terms: Callable[[Connection, int], Terms]) -> None:
+        """`known`: the terms that this process last had. terms: those in force, by the connection under the lock, and by how
+        often SLSs were changed."""
         self._engine = engine
+        self._known = known
         self._terms = terms
         self._queue: deque[Waiting] = deque()
         #: Guards the queue and whether somebody writes.
@@ -75,7 +78,7 @@ class Writer:
         Raises:
             SlotcarError: the operation's own, with nothing of it written; LedgerUnavailable.
         """
-        waiting = Waiting(operation.prepared(self._terms()))
+        waiting = Waiting(operation.prepared(self._known()))
         with self._door:
             self._queue.append(waiting)
             writes, self._somebody_writes = not self._somebody_writes, True
@@ -103,7 +106,7 @@ class Writer:
 
     def _write_batch(self, own: Waiting) -> None:
         with self._door:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), LONGEST_BATCH))]
+            batch = self._next_batch()
         answers: list[Any]
         try:
             answers = self._write([waiting.operation for waiting in batch])
@@ -119,10 +122,19 @@ class Writer:
                 if waiting is not own:
                     waiting.wake()
 
+    def _next_batch(self) -> list[Waiting]:
+        """What waits, up to what must be alone."""
+        batch = [self._queue.popleft()] if self._queue else []
+        while self._queue and len(batch) < LONGEST_BATCH:
+            if batch[0].operation.alone or self._queue[0].operation.alone:
+                break
+            batch.append(self._queue.popleft())
+        return batch
+
     def _write(self, operations: list[Operation[Any]]) -> list[Any]:
         now = max(operation.now for operation in operations)
         with writing(self._engine) as (connection, head):
-            terms = self._terms()
+            terms = self._terms(connection, head.slss)
             transaction = Transaction(DatabaseShelf(connection, self.cache, terms, to_us(now)), head, terms)
             answers = run_together(operations, transaction)
             flush(transaction, connection, self.cache)

@@ -51,7 +51,7 @@ def _notes(
         )
         yield Approximation(device.name, f"burst of {flow}", words)
     _, burst_bytes = committed(reservation, rate_bps, device)
-    for sls in (network.sls[name] for name in path.sls):
+    for sls in (network.sls[name] for name in path.sls if name in network.sls):
         if burst_bytes > sls.burst_bytes:
             words = (
                 f"{flow}: may send {format_bytes_about(burst_bytes, up=True)} at once, and the SLS {sls.name}"

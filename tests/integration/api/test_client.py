@@ -221,6 +221,13 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     ):  # fmt: skip
         with pytest.raises(Problem, match="this controller has all domains of its inventory"):
             slotcar.send(one)
+    assert slotcar.slss() == {"items": []}
+    for ask in (
+        lambda: slotcar.open_sls({"name": "x"}), lambda: slotcar.change_sls("x", {"rate": "1 Mbit/s"}),
+        lambda: slotcar.end_sls("x", datetime.now(UTC)),
+    ):  # fmt: skip
+        with pytest.raises(Problem, match="this controller has all domains of its inventory"):
+            ask()
 
 
 def _send_the_others(slotcar: Slotcar, calls: Collection[tuple[str, str]], handle: str) -> None:

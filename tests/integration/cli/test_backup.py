@@ -144,10 +144,11 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
             values = ", ".join(["'x'"] * 5 + ["1"] * column.startswith("volume") + ["now()"] * column.count("at"))
             names = "source, destination, source_domain, destination_domain, tool"
             raw.execute(f"INSERT INTO {table} ({names}, {column}) VALUES ({values})")
-        raw.execute(
-            "INSERT INTO audit_window VALUES ('x', 'a', %s, 3600, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, '{}', '{}', 1, 1, 1)",
-            [STRANGE],
-        )
+        for into in (
+            "audit_window VALUES ('x', 'a', %s, 3600, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, '{}', '{}', 1, 1, 1)",
+            "agreed_sls (id, name, rests_on, attempt, over, closed) VALUES ('sls:x', %s, '', 'x', false, '')",
+        ):
+            raw.execute(f"INSERT INTO {into}", [STRANGE])
         raw.execute("INSERT INTO audit_way VALUES ('x', 'a', %s, 1, 'kept')", [STRANGE])
         raw.execute("INSERT INTO webhook_delivery VALUES (%s, 1, 'x', 0, now(), now(), NULL, '')", webhook)
     before, backup = views(cli), tmp_path / "backup"
@@ -170,7 +171,7 @@ def test_what_is_restored_elsewhere_is_what_was_backed_up(
         for table in COPIED:
             rows = f"SELECT {table}::text FROM {table} ORDER BY 1"
             assert one.execute(rows).fetchall() == other.execute(rows).fetchall() != [], table
-    for table in ("transfer_sample", "probe_sample"):
+    for table in ("transfer_sample", "probe_sample", "agreed_sls"):
         with psycopg.connect(os.environ["SLOTCAR_DATABASE_URL"]) as other:
             next_number = "SELECT nextval(pg_get_serial_sequence(%s, 'number')), max(number) FROM "
             (row,) = other.execute(next_number + table, [table]).fetchall()
@@ -296,7 +297,8 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses what domains said of their segments, and which tickets were taken; delegations,"
+        "This loses the SLSs that domains have agreed on;"
+        " what domains said of their segments, and which tickets were taken; delegations,"
         " and what managers shared out of communities;"
         " what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
         " connections over several domains; what transfers took, and what probes measured;"
@@ -307,7 +309,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses what domains said",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses the SLSs that",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0

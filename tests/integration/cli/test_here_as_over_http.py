@@ -57,7 +57,11 @@ HERE_ONLY = {
 }  # fmt: skip
 #: A controller speaks with its neighbours: tests/integration/domains.
 OVER_HTTP_ONLY = {
-    f"domains {name}" for name in ("end", "key", "list", "modify", "reserve", "settle", "show", "status")
+    f"domains {name}"
+    for name in (
+        *("end", "key", "list", "modify", "reserve", "settle", "show", "status"),
+        *(f"sls {verb}" for verb in ("change", "end", "list", "open")),
+    )
 }
 #: One signs in to a controller: tests/integration/api/test_provider.py.
 OVER_HTTP_ONLY |= {"login", "logout"}

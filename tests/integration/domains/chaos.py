@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -20,6 +20,7 @@ from slotcar.domains.agreement import Agreement, SegmentKeeper
 from slotcar.domains.enquiring import Steps
 from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, Deed, DeedResult
 from slotcar.domains.neighbours import Neighbour
+from slotcar.domains.of_slss import SlsKeeper
 from slotcar.domains.way import LABEL, PeerRequest
 from slotcar.reservation.model import Reservation
 from slotcar.store.queries import EntryFilter
@@ -38,11 +39,12 @@ class Died(BaseException):
 
 @dataclass(slots=True)
 class Chaos:
-    """`happened`: how often what. healed: nothing goes wrong any more."""
+    """`happened`: how often what. healed: nothing goes wrong any more. busy: as WANTS."""
 
     world: World
     seed: int
     healed: bool = False
+    busy: int = WANTS
     happened: Counter[str] = field(default_factory=Counter)
     away: dict[str, int] = field(default_factory=dict)
     late: list[tuple[datetime, str, Callable[[], None]]] = field(default_factory=list)
@@ -82,7 +84,7 @@ class Chaos:
         due = [each for each in self.late if each[0] <= world.now]
         self.late = [each for each in self.late if each[0] > world.now]
         world.work += [(name, work) for _, name, work in due]
-        if not self.healed and self.chance.randrange(100) < WANTS:
+        if not self.healed and self.chance.randrange(100) < self.busy:
             self._want()
         for name in NAMES:
             self._guarded(name, lambda name=name: world.domains[name].tick())  # type: ignore[misc]
@@ -120,6 +122,13 @@ class Chaos:
         agreement = self.world.domains[name]
         agreement.carrier = _Wire(self, name)
         agreement.segments = _Segments(self, agreement.segments)
+        if agreement.slss is not None:
+            agreement.slss.keeper = _Slss(self, agreement.slss.keeper)
+
+    @property
+    def wants(self) -> Sequence[Callable[[Agreement], None]]:
+        """What clients and operators want, each as often as it stands here."""
+        return (self._reserve, self._reserve, self._change, self._end, self._decide, self._cancel)
 
     # -- what is wanted ------------------------------------------------------------------------------------------
 
@@ -127,9 +136,8 @@ class Chaos:
         anl = self.world.domains.get("anl")
         if anl is None:
             return
-        want = self.chance.choice((self._reserve, self._reserve, self._change, self._end, self._decide, self._cancel))
         try:
-            want(anl)
+            self.chance.choice(self.wants)(anl)
         except SlotcarError:
             self.happened["refused at once"] += 1  # such as a change of what is being changed
         except Died:
@@ -274,6 +282,9 @@ class _Segments:
             raise Died
         return result
 
+    def changed(self) -> Collection[str]:
+        return self.real.changed()
+
     def is_in_force(self, connection: Connection) -> bool:
         return self.real.is_in_force(connection)
 
@@ -285,3 +296,29 @@ class _Segments:
 
     def slot(self, connection: Connection, now: datetime) -> str:
         return self.real.slot(connection, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slss:
+    """The domain's ledger for SLSs, whose controller may be gone right after a deed."""
+
+    chaos: Chaos
+    real: SlsKeeper
+
+    def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
+        result = self.real.do(deed, connection, now)
+        if self.chaos.happens("died in a deed", DIES):
+            raise Died
+        return result
+
+    def is_in_force(self, connection: Connection) -> bool:
+        return self.real.is_in_force(connection)
+
+    def changed(self) -> Collection[str]:
+        return self.real.changed()
+
+    def slot(self, connection: Connection, now: datetime) -> str:
+        return self.real.slot(connection, now)
+
+    def tick(self, now: datetime) -> None:
+        self.real.tick(now)

@@ -7,13 +7,15 @@ from datetime import timedelta
 
 import pytest
 
+from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import State
 from slotcar.book.operation import Move
+from slotcar.desk.segments import LedgerSegments
 from slotcar.domains import protocol
 from slotcar.domains.agreement import ASK_EVERY
 from slotcar.domains.enquiring import FreeBehind
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused
-from slotcar.domains.model import ConnectionPhase, Deed
+from slotcar.domains.model import Connection, ConnectionPhase, Deed
 from slotcar.domains.tickets import issuer_of
 from slotcar.domains.way import PeerRequest
 from slotcar.reservation.model import Endpoint
@@ -456,3 +458,73 @@ def test_an_enquiry_says_beyond_whom_it_knows_nothing(world: World) -> None:
     world.unreachable.add("esnet")
     assert world.domains["anl"].free_behind(premium(), "hep") == FreeBehind(unknown_beyond=("anl",))
     assert world.states() == {name: [] for name in NAMES}
+
+
+def test_an_event_of_a_step_is_kept_with_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the event cannot be kept the step is not either, and is done again: nobody is told twice, or never."""
+    from slotcar.store import rows
+
+    esnet = world.domains["esnet"]
+    keep, failed = rows.as_json, []
+
+    def dies(value: object) -> str:
+        if not failed and isinstance(value, dict) and value.get("connection") and value.get("previous") == "anl":
+            failed.append(value)
+            raise LedgerUnavailable("gone in the middle")
+        return keep(value)
+
+    monkeypatch.setattr(rows, "as_json", dies)
+    connection = world.domains["anl"].reserve(premium(), "hep").id
+    while world.work:
+        owner, work = world.work.pop(0)
+        if owner not in world.domains:
+            continue
+        try:
+            work()
+        except LedgerUnavailable:
+            world.kill(owner)
+    if "esnet" not in world.domains:
+        world.start("esnet")
+    world.settle()
+    assert failed
+    assert world.domains["esnet"] is not esnet or world.phases(connection)["esnet"] is ConnectionPhase.START
+    for name in NAMES:
+        kinds = [event.kind for event in world.ledgers[name].events(None, 1000)]
+        of_steps = [kind for kind in kinds if kind.startswith("connection.")]
+        assert of_steps == ["connection.asked", *["connection.held"] * (name != "anl"), "connection.committed"], name
+
+
+def test_a_tick_looks_at_what_is_due_or_has_changed_and_at_nothing_else(world: World) -> None:
+    reserved(world, 1_000_000, "first")
+    reserved(world, 1_000_000, "second")
+    looked: list[str] = []
+    anl = world.domains["anl"]
+    is_in_force = anl.segments.is_in_force
+
+    class Noted(LedgerSegments):
+        def is_in_force(self, connection: Connection) -> bool:
+            looked.append(PeerRequest.from_text(connection.request).reservation.name)
+            return is_in_force(connection)
+
+    anl.segments = Noted(anl.segments.desk, "anl")  # type: ignore[attr-defined]
+    world.tick(timedelta(seconds=1))
+    assert sorted(looked) == ["first", "second"], "what is there when it begins"
+    looked.clear()
+    world.tick(timedelta(seconds=1))
+    world.tick(timedelta(seconds=1))
+    assert looked == []
+    entry = next(one for one in world.ledgers["anl"].list(_all()) if one.reservation.name == "second")
+    world.ledgers["anl"].run(Move(world.now, entry.handle, "operator", to=State.CANCELLED))
+    world.tick(timedelta(seconds=1))
+    assert set(looked) == {"second"}
+    looked.clear()
+    world.settle()
+    world.now = NOW + timedelta(hours=1)
+    world.tick(timedelta(seconds=1))
+    assert looked == ["first"], "its slot begins"
+
+
+def test_no_lock_is_kept_of_what_nobody_works_on(world: World) -> None:
+    for number in range(3):
+        reserved(world, 1_000_000, f"c{number}")
+    assert all(agreement._locks == {} for agreement in world.domains.values())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.integration.domains.chaos import HOUR, Chaos
-from tests.integration.domains.three import World
+from tests.integration.domains.sls_chaos import SlsChaos
+from tests.integration.domains.slss import without_border
+from tests.integration.domains.three import World, three
 
 FIRST = int(os.environ.get("SLOTCAR_CHAOS_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("SLOTCAR_CHAOS_SEEDS", "3")))
@@ -20,6 +24,34 @@ def run(world: World, seed: int, length: timedelta) -> Chaos:
     print(f"seed {seed}: {len(chaos.connections)} connections, {chaos.in_force()} in force; {dict(chaos.happened)}")
     assert list(chaos.problems()) == [], f"seed {seed}"
     return chaos
+
+
+def run_with_slss(world: World, seed: int, length: timedelta) -> SlsChaos:
+    chaos = SlsChaos(world, seed, busy=70)
+    chaos.run(length)
+    in_force = f"{chaos.in_force()} connections and {chaos.slss_in_force()} SLSs in force"
+    print(f"seed {seed}: {len(chaos.attempts)} attempts, {in_force}; {dict(chaos.happened)}")
+    assert list(chaos.problems()) == [], f"seed {seed}"
+    return chaos
+
+
+@pytest.fixture
+def open_world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[World]:
+    with three(server_url, migrated, tmp_path, without_border) as domains:
+        yield domains
+
+
+def test_some_minutes_of_chaos_leave_no_sls_half(open_world: World) -> None:
+    chaos = run_with_slss(open_world, 5, timedelta(minutes=12))
+    assert chaos.attempts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_hour_of_chaos_leaves_no_sls_half(open_world: World, seed: int) -> None:
+    chaos = run_with_slss(open_world, seed, HOUR)
+    for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed", "changes of SLSs"):
+        assert chaos.happened[fault], fault
 
 
 def test_some_minutes_of_chaos_leave_nothing_half(world: World) -> None:

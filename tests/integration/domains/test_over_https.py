@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.server
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ from slotcar.domains.neighbours import Neighbour
 from slotcar.network.model import Network
 from slotcar.store import Ledger, open_ledger
 from slotcar.web.app import create_app
+from tests.integration.domains.slss import without_border
 from tests.integration.domains.three import NAMES, World
 from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.ports import free_port
@@ -67,7 +68,7 @@ def controllers(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contr
 
 
 @contextmanager
-def running(world: World) -> Iterator[Controllers]:
+def running(world: World, network_of: Callable[[str], Network] = lab_of) -> Iterator[Controllers]:
     ports = {name: free_port() for name in NAMES}
     with ExitStack() as stack:
         started = Controllers({}, {}, {})
@@ -77,7 +78,7 @@ def running(world: World) -> Iterator[Controllers]:
                                 domain_key_file=folder / "key.pem",
                                 domain_certificate_file=folder / "certificate.pem")  # fmt: skip
             ledger = stack.enter_context(open_ledger(world.databases[name], folder))
-            desk = Desk(ledger, with_controllers(lab_of(name), ports), settings)
+            desk = Desk(ledger, with_controllers(network_of(name), ports), settings)
             context = Context(replace(desk, agreement=agreement_for(desk)), TokenStore(settings.tokens_path))
             assert context.desk.agreement is not None
             sockets = stack.enter_context(bound("127.0.0.1", ports[name]))
@@ -139,6 +140,43 @@ def test_a_chain_over_https(controllers: Controllers) -> None:
     neighbours = controllers.ask("esnet", "GET", "/v1/domains")["neighbours"]
     assert [(one["domain"], one["trouble"]) for one in neighbours] == [("anl", ""), ("lbnl", "")]
     assert all(abs(one["clock_ahead_ms"]) < 5_000 for one in neighbours)
+
+
+SLSS = {
+    "there": {"upstream": "anl", "ingress": "esnet-hub:eth1"}, "back": {"upstream": "esnet", "ingress": "anl-border:eth2"},
+}  # fmt: skip
+
+
+def test_an_sls_is_opened_changed_and_ended_over_https(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carrying, "TIMEOUT_S", PATIENCE_S)
+    with running(world, without_border) as controllers:
+        for name, way in SLSS.items():
+            terms = {"name": name, "service": "ip-premium", "rate": "20 Mbit/s", "burst": "500 kB", **way}
+            terms |= {"validity": {"start": "now + 30 min", "end": "now + 5 h"}}
+            opened = controllers.ask("anl", "POST", "/v1/slss", terms, 201)
+            assert (opened["state"], opened["rate_bps"], opened["agreed"]) == ("to come", 20_000_000, True)
+        controllers.ask("anl", "POST", "/v1/connections", RESERVATION, 201)
+        wait_for(lambda: len(_promised(controllers, "esnet")) == 2, "esnet to know of both, with what is promised")
+        refused = controllers.ask("esnet", "POST", "/v1/slss/there/change", {"rate": "5 Mbit/s"}, 409)
+        assert "of the SLS there are promised" in refused["detail"]
+        assert "which is more than 5 Mbit/s" in refused["detail"]
+        changed = controllers.ask("esnet", "POST", "/v1/slss/there/change", {"rate": "30 Mbit/s"})
+        assert changed["rate_bps"] == 30_000_000
+        refused = controllers.ask("anl", "POST", "/v1/slss/back/end", {}, 409)
+        assert "of the SLS back are promised" in refused["detail"]
+        page = controllers.clients["anl"].get("/connections").text
+        assert "SLSs between anl and its neighbours" in page
+        assert "30 Mbit/s" in page
+        problem = controllers.ask("anl", "POST", "/v1/slss/there/change", {"service": "assured-rate"}, 422)
+        assert "cannot change" in str(problem)
+        problem = controllers.ask("anl", "POST", "/v1/slss", {"name": "x", "upstream": "lbnl"}, 422)
+        assert "ingress" in str(problem)
+        problem = controllers.ask("lbnl", "POST", "/v1/slss/there/end", {}, 409)
+        assert "no SLS there was agreed on" in problem["detail"]
+
+
+def _promised(controllers: Controllers, name: str) -> list[Any]:
+    return [one for one in controllers.ask(name, "GET", "/v1/slss")["items"] if one["promised"] and one["agreed"]]
 
 
 def test_what_leaves_the_domain_is_not_reserved_in_part(controllers: Controllers) -> None:

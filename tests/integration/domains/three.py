@@ -15,10 +15,13 @@ from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.book.model import State
 from slotcar.desk.desk import Desk
 from slotcar.desk.segments import LedgerSegments
+from slotcar.desk.sls_keeping import LedgerSlss
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.keys import load_certificate, load_key, make_key
 from slotcar.domains.model import ConnectionPhase
 from slotcar.domains.neighbours import Neighbour
+from slotcar.domains.of_slss import OfSlss
+from slotcar.network import Network
 from slotcar.network.elsewhere import neighbours_of
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.store import Ledger, open_ledger
@@ -49,22 +52,25 @@ class World:
     lost: Callable[[str, str], bool] = lambda _receiver, _text: False
     clocks: dict[str, timedelta] = field(default_factory=dict)
     now: datetime = NOW
+    networks: Callable[[str], Network] | None = None
 
     def start(self, name: str) -> None:
         """A controller on the domain's database, which knows only what is kept there."""
-        network = lab_of(name)
+        network = (self.networks or lab_of)(name).model_copy()
         ledger = self.ledgers[name] = open_ledger(self.databases[name], self.folder / name)
         clocks = replace(SYSTEM, now=lambda: self.now_at(name))
-        desk = Desk(ledger, network, Settings(state_dir=self.folder / name), clocks)
+        desk = Desk(ledger, network, Settings(state_dir=self.folder / name, domain=name), clocks)
         keys = {each: self.folder / each / "certificate.pem" for each in NAMES}
         neighbours = {
             each: Neighbour(each, f"https://{each}", load_certificate(each, keys[each]))
             for each in neighbours_of(network, name)
         }
+        key = load_key(name, self.folder / name / "key.pem", keys[name])
         self.domains[name] = Agreement(
             name, network, ledger.connections, LedgerSegments(desk, name),
-            load_key(name, self.folder / name / "key.pem", keys[name]), neighbours, _Wire(self),
+            key, neighbours, _Wire(self),
             lambda: self.now_at(name), lambda work: self.work.append((name, work)),
+            slss=OfSlss(name, network, key, LedgerSlss(desk, name)),
         )  # fmt: skip
 
     def now_at(self, name: str) -> datetime:
@@ -136,11 +142,13 @@ class _Wire:
 
 
 @contextmanager
-def three(server_url: str, template: str, folder: Path) -> Iterator[World]:
-    """`template`: a database with the ledger's tables, to be copied."""
+def three(
+    server_url: str, template: str, folder: Path, networks: Callable[[str], Network] | None = None
+) -> Iterator[World]:
+    """`template`: a database with the ledger's tables, to be copied. `networks`: of each domain; the lab's as default."""
     with ExitStack() as stack:
         databases = {name: stack.enter_context(copied(server_url, template)) for name in NAMES}
-        world = World(databases, folder)
+        world = World(databases, folder, networks=networks)
         for name in NAMES:
             make_key(name, folder / name / "key.pem", folder / name / "certificate.pem", SYSTEM.now())
         for name in NAMES:

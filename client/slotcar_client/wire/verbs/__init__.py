@@ -22,6 +22,7 @@ from slotcar_client.wire.verbs.plans import *
 from slotcar_client.wire.verbs.policies import *
 from slotcar_client.wire.verbs.reservations import *
 from slotcar_client.wire.verbs.shares import *
+from slotcar_client.wire.verbs.slss import *
 from slotcar_client.wire.verbs.usage import *
 from slotcar_client.wire.verbs.verb import Place as Place
 from slotcar_client.wire.verbs.verb import Verb as Verb

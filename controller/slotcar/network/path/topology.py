@@ -24,9 +24,7 @@ class Topology:
         self.network = network
         self.steps = {name: sorted(_steps(network, name), key=_by_name) for name in network.devices}
         self.by_address = {host.address: host.attached_to for host in network.hosts.values()}
-        self.sls_at: dict[InterfaceId, list[Sls]] = {}
-        for _, sls in sorted(network.sls.items()):
-            self.sls_at.setdefault(sls.ingress, []).append(sls)
+        self._sls: tuple[Mapping[str, Sls], Mapping[InterfaceId, Sequence[Sls]]] = ({}, {})
         # The longest prefix first, as a router looks addresses up.
         self.behind = sorted(_behind(network), key=lambda one: (-one[0].prefixlen, str(one[1])))
         # Towards: an edge leads from a router to those that send to it, so that one search serves every source.
@@ -38,6 +36,18 @@ class Topology:
                 edge = self._towards.get_edge_data(other, name, {"weight": metric})
                 self._towards.add_edge(other, name, weight=min(metric, edge["weight"]))
         self._distances: dict[str, Mapping[str, int]] = {}
+
+    @property
+    def sls_at(self) -> Mapping[InterfaceId, Sequence[Sls]]:
+        """The SLSs of each interface, as the network has them now: domains may have agreed on others."""
+        of, at = self._sls
+        if of is not self.network.sls:
+            of, by_ingress = self.network.sls, dict[InterfaceId, list[Sls]]()
+            for _, sls in sorted(of.items()):
+                by_ingress.setdefault(sls.ingress, []).append(sls)
+            at = by_ingress
+            self._sls = of, at
+        return at
 
     def locate(self, address: IPv4Address) -> InterfaceId | None:
         """The edge interface that the address is behind."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from slotcar.book.rules.roles import may_overview
 from slotcar.domains.model import ConnectionPhase
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Shown, Visit
@@ -22,6 +23,13 @@ MARKS = {
     ConnectionPhase.TERMINATED: StateMark("ended", "✕", "soft"),
     ConnectionPhase.ENDED: StateMark("over", "✓", "soft"),
 }
+SLS_MARKS = {
+    "is being opened": StateMark("is being opened", "◔", "wait"),
+    "to come": StateMark("to come", "◌", "wait"),
+    "in force": StateMark("in force", "●", "good"),
+    "is being changed": StateMark("is being changed", "◑", "wait"),
+    "over": StateMark("over", "✓", "soft"),
+}
 IN_DOUBT = StateMark("in doubt", "?", "bad")
 
 
@@ -29,8 +37,23 @@ def listed(visit: Visit) -> Answer:
     desk = visit.context.desk
     connections = desk.send(verbs.Connections(), visit.caller)["items"]
     rows = [(one, mark_of(one), " → ".join(segment["domain"] for segment in one["segments"])) for one in connections]
-    model = {"rows": rows, "around": desk.send(verbs.Domains(), visit.caller)}
+    model = {"rows": rows, "around": desk.send(verbs.Domains(), visit.caller), "slss": _slss(visit)}
     return Shown("connections/list.html", model)
+
+
+def _slss(visit: Visit) -> list[dict[str, Any]]:
+    """SLSs with neighbours, and the most that is promised of each; none for who may not see what others reserved."""
+    if not may_overview(visit.caller):
+        return []
+    listed = visit.context.desk.send(verbs.Slss(), visit.caller)["items"]
+    return [
+        {
+            "one": sls, "mark": SLS_MARKS[sls["state"]],
+            "start": _at(sls["start"]) if sls["start"] else None, "end": _at(sls["end"]) if sls["end"] else None,
+            "promised_bps": max((each["rate_bps"] for each in sls["promised"]), default=0),
+        }
+        for sls in listed
+    ]  # fmt: skip
 
 
 def one(visit: Visit) -> Answer:
