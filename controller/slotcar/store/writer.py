@@ -53,8 +53,8 @@ class Writer:
     """Whoever finds nobody writing writes for all that wait; the others sleep until their answer is durable."""
 
     def __init__(self, engine: Engine, known: Callable[[], Terms], terms: Callable[[Connection, int], Terms]) -> None:
-        """`known`: the terms that this process last had. terms: those in force, by the connection under the lock, and by how
-        often SLSs were changed."""
+        """`known`: the terms that this process last had. terms: those in force, by the connection under the lock, and by
+        how often SLSs were changed."""
         self._engine = engine
         self._known = known
         self._terms = terms
