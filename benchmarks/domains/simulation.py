@@ -114,7 +114,7 @@ class MemoryRows:
     def unsettled(self) -> tuple[ConnectionRow, ...]:
         return tuple(row for row in self.rows.values() if not row.settled)
 
-    def tell(self, row: SegmentRow) -> bool:
+    def tell(self, row: SegmentRow, _says: Kind | None = None) -> bool:
         rows = self.segments.setdefault(row.connection, {})
         before = rows.get(row.domain)
         is_news = before is None or (before.stated_at <= row.stated_at and before.document != row.document)
@@ -158,6 +158,12 @@ class TableSegments:
 
     def is_in_force(self, connection: Connection) -> bool:
         return connection.id in self.held
+
+    def changed(self) -> tuple[str, ...]:
+        return ()
+
+    def unready(self, connection: Connection) -> bool:
+        return False
 
     def slot(self, connection: Connection, now: datetime) -> str:
         return ""

@@ -698,6 +698,35 @@ class ConnectionPassed(OfConnection):
     """Its time is over."""
 
 
+@event("connection.unready", Of.RESERVATION)
+class SegmentUnready(NotGiven):
+    """These devices cannot be made ready for a segment: all domains of the connection are told, and its `if_unready` says
+    what becomes of it."""
+
+
+@event("connection.ready", Of.RESERVATION)
+class SegmentReady(Kind):
+    """All devices of a segment can be made ready for it by now; all domains of the connection are told."""
+
+
+class OfSegment(Kind):
+    """What another domain of a connection has said of its segment."""
+
+    connection: str
+    domain: str
+
+
+@event("connection.withheld", Of.CONTROLLER)
+class ConnectionWithheld(OfSegment):
+    """A domain cannot make its devices ready for a slot that has not begun here: it begins in all domains or in none, as
+    its `if_unready` says."""
+
+
+@event("connection.released", Of.CONTROLLER)
+class ConnectionReleased(OfSegment):
+    """A domain has its devices ready for the slot by now."""
+
+
 # -- devices ---------------------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,8 @@ from slotcar.policy.caller import Role, neighbour
 from slotcar.policy.recalling import recalled
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
+from slotcar.store.queries import EventFilter
+from slotcar_client.wire.events import SegmentReady, SegmentUnready
 
 #: As what the domain looks at its own devices.
 ITSELF = Caller("slotcar", Role.OPERATOR)
@@ -58,6 +60,14 @@ class LedgerSegments:
         """Nothing at first: by then everything is looked at."""
         ids, self._last_event = self.desk.ledger.changed_labels(LABEL, self._last_event)
         return ids
+
+    def unready(self, connection: Connection) -> bool:
+        entry = self.entry(connection)
+        if entry is None or entry.state is not State.COMMITTED:
+            return False
+        wanted = EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=entry.handle)
+        last = self.desk.ledger.events_of(wanted, None, 1)
+        return bool(last) and isinstance(last[0].says, SegmentUnready)
 
     def slot(self, connection: Connection, now: datetime) -> str:
         """How many devices have the slot that is open; their names stay at home."""

@@ -49,6 +49,9 @@ class LedgerSlss:
         new, self._closed = closed - self._closed, closed
         return sorted(new)
 
+    def unready(self, connection: Connection) -> bool:
+        return False
+
     def slot(self, connection: Connection, now: datetime) -> str:
         return ""
 

@@ -47,6 +47,8 @@ from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
 from slotcar.store.connections import ConnectionRow, ConnectionStore, TicketRow
+from slotcar_client.wire.events import ConnectionReleased, ConnectionWithheld
+from slotcar_client.wire.events import Kind as EventKind
 
 log = structlog.get_logger("slotcar.domains")
 #: What is not answered is said again after so long, and then twice as long, up to the longest.
@@ -61,6 +63,8 @@ LOOK_AT_SLOTS = timedelta(seconds=5)
 FORGET_TICKETS_EVERY = timedelta(hours=1)
 #: What is asked, and answered, of what is free: it belongs to no connection, and changes nothing.
 ENQUIRE, FREE = "enquire", "free"
+#: What is known of the slot of a connection of which nothing was looked at.
+_NO_SLOT = "", False
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: Another controller of the domain may have gone on with a connection.
 LOOK_AGAIN_S = 0.2
@@ -146,7 +150,7 @@ class Agreement:
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
     _queried_at: dict[tuple[str, str], datetime] = field(default_factory=dict)
-    _slots: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+    _slots: dict[str, tuple[str, bool]] = field(default_factory=dict)
     #: Connections of which a slot is open, and when it was looked at what devices have of it.
     _open: dict[str, datetime] = field(default_factory=dict)
     _has_begun: bool = False
@@ -429,7 +433,8 @@ class Agreement:
 
     def segment_states(self, connection: Connection) -> list[SegmentState]:
         """What each domain of the row says of its segment, as far as it was heard."""
-        own = own_state(connection, self._slots.get(connection.id, (None, ""))[1], self.now())
+        words, unready = self._slots.get(connection.id, _NO_SLOT)
+        own = own_state(connection, words, self.now(), unready=unready)
         return in_order([own, *map(state_of_row, self.store.segment_rows(connection.id))], connection)
 
     def in_force(self, connection_id: str, version: int, timeout_s: float) -> Connection:
@@ -484,7 +489,12 @@ class Agreement:
         if connection is None or message.sender not in (connection.previous, connection.next):
             return
         states = heard_states(listed, message.sender, self.name)
-        news = [state for state in states if self.store.tell(row_of_state(connection.id, state))]
+        before = {state.domain: state.unready for state in map(state_of_row, self.store.segment_rows(connection.id))}
+        news = [
+            state
+            for state in states
+            if self.store.tell(row_of_state(connection.id, state), _readiness(connection, state, before))
+        ]
         if news:
             with self._changed:
                 self._changed.notify_all()
@@ -718,7 +728,7 @@ class Agreement:
         if any(now - self._queried_at.get(key, _LONG_AGO) >= ASK_EVERY for key in keys):
             self.ask(connection)
         is_open, changes_at = subject.slots(connection, now)
-        if is_open or connection.id in self._slots:
+        if is_open or connection.id in self._slots or subject.keeper.unready(connection):
             self._look_at_slot(connection.id, now)
         if not is_open:
             self._open.pop(connection.id, None)
@@ -732,9 +742,10 @@ class Agreement:
         if connection.phase in OVER:
             del self._open[connection_id]
             return
-        _, words = self._slots.get(connection_id, (_LONG_AGO, ""))
-        self._slots[connection_id] = now, self._subject(connection_id).keeper.slot(connection, now)
-        if self._slots[connection_id][1] != words:
+        keeper = self._subject(connection_id).keeper
+        before = self._slots.get(connection_id, _NO_SLOT)
+        self._slots[connection_id] = keeper.slot(connection, now), keeper.unready(connection)
+        if self._slots[connection_id] != before:
             for name in (connection.previous, connection.next):
                 if name is not None:
                     self._say(self._telling(connection, name))
@@ -745,7 +756,7 @@ class Agreement:
             old, long_ago = now - 4 * LONGEST_REPEAT, now - 2 * ASK_EVERY
             self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
             self._queried_at = {key: at for key, at in self._queried_at.items() if at > long_ago}
-            self._slots = {key: each for key, each in self._slots.items() if key in self._open or each[1]}
+            self._slots = {key: each for key, each in self._slots.items() if key in self._open or each != _NO_SLOT}
         if self._tickets_forgotten is None or now - self._tickets_forgotten >= FORGET_TICKETS_EVERY:
             self.store.forget_tickets(now - LARGEST_CLOCK_DIFFERENCE)
             self._tickets_forgotten = now
@@ -798,6 +809,14 @@ class Agreement:
     def _named(self, error: Exception) -> str:
         words = printable(" ".join(str(error).split()))
         return words if self.name in words else f"{self.name}: {words}"
+
+
+def _readiness(connection: Connection, state: SegmentState, before: Mapping[str, bool]) -> EventKind | None:
+    """What the log is told where a domain has its devices ready, or has not, other than before."""
+    if state.unready is before.get(state.domain, False):
+        return None
+    kind = ConnectionWithheld if state.unready else ConnectionReleased
+    return kind(connection=connection.id, domain=state.domain)
 
 
 def _asks_for_more(connection: Connection, message: PeerMessage) -> bool:

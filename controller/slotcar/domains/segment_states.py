@@ -23,6 +23,7 @@ class SegmentState:
     """Attributes:
     phase: of the connection in that domain. committed: the version in force there; 0 for none.
     slot: what its devices have of the slot that is open, in words; empty where none is, or it is not told.
+    unready: it cannot make its devices ready for its slot.
     heard_from: the neighbour that brought it; the domain itself for its own.
     """
 
@@ -33,6 +34,7 @@ class SegmentState:
     slot: str
     stated_at: datetime
     heard_from: str
+    unready: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -42,12 +44,20 @@ class SegmentState:
         return {
             "domain": self.domain, "phase": self.phase.value, "committed": self.committed,
             "why": self.why[:LONGEST_WORDS], "slot": self.slot[:LONGEST_WORDS], "stated_at": self.stated_at.isoformat(),
+            "unready": self.unready,
         }  # fmt: skip
 
 
-def own_state(connection: Connection, slot: str, now: datetime) -> SegmentState:
+def own_state(connection: Connection, slot: str, now: datetime, *, unready: bool = False) -> SegmentState:
     return SegmentState(
-        connection.domain, connection.phase, connection.committed, connection.why, slot, now, connection.domain
+        connection.domain,
+        connection.phase,
+        connection.committed,
+        connection.why,
+        slot,
+        now,
+        connection.domain,
+        unready,
     )
 
 
@@ -72,7 +82,16 @@ def _read(document: Mapping[str, Any], sender: str) -> SegmentState:
     if stated_at.tzinfo is None:
         raise ValueError
     why, slot = (printable(str(document[name]))[:LONGEST_WORDS] for name in ("why", "slot"))
-    return SegmentState(domain, ConnectionPhase(document["phase"]), committed, why, slot, stated_at, sender)
+    return SegmentState(
+        domain,
+        ConnectionPhase(document["phase"]),
+        committed,
+        why,
+        slot,
+        stated_at,
+        sender,
+        document.get("unready") is True,
+    )
 
 
 def row_of_state(connection_id: str, state: SegmentState) -> SegmentRow:

@@ -46,6 +46,9 @@ class Keeper(Protocol):
     def changed(self) -> Collection[str]:
         """The connections of which the ledger has changed something since this was asked last."""
 
+    def unready(self, connection: Connection) -> bool:
+        """Whether the domain's devices cannot be made ready for what is committed, as far as is known."""
+
     def slot(self, connection: Connection, now: datetime) -> str:
         """What the domain's devices have of the slot that is open, in words for neighbours; empty where none is."""
 

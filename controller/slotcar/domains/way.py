@@ -18,11 +18,10 @@ from slotcar.domains.tickets import digest_of
 from slotcar.network import Network
 from slotcar.network.model import InterfaceId
 from slotcar.network.path import Path
-from slotcar.policy.reserving import ATTESTATION, COMMUNITY
+from slotcar.policy.reserving import ATTESTATION, COMMUNITY, CONNECTION
 from slotcar.reservation.model import Reservation
 
-#: By this label an entry of the ledger is known as a segment.
-LABEL = "slotcar.connection"
+LABEL = CONNECTION
 #: More domains than any path has.
 MOST_DOMAINS = 64
 

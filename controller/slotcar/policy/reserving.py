@@ -20,6 +20,8 @@ ACTION = "reserve"
 ATTESTATION = "attestation"
 #: The label that says of which community it is. This and the attestation go along to other domains, unchanged.
 COMMUNITY = "community"
+#: The label by which an entry of the ledger is known as a segment of a connection.
+CONNECTION = "slotcar.connection"
 #: The label of a segment of a connection, with the domain that asked for it.
 ASKED_BY = "slotcar.asked-by"
 #: What begins sooner is an immediate reservation.

@@ -18,6 +18,7 @@ from slotcar.book.operation import Move
 from slotcar.book.timeline import Active
 from slotcar.managers import manager_of, request_of
 from slotcar.platforms.model import RefusedPart
+from slotcar.policy.reserving import CONNECTION
 from slotcar.store import Ledger
 from slotcar.store.queries import EventFilter
 from slotcar_client.wire.events import (
@@ -28,6 +29,8 @@ from slotcar_client.wire.events import (
     PushDegraded,
     PushReleased,
     PushWithheld,
+    SegmentReady,
+    SegmentUnready,
 )
 
 log = structlog.get_logger("slotcar.withholding")
@@ -45,10 +48,12 @@ class Withholding:
     ledger: Ledger
     active_everywhere: set[str] = field(default_factory=set)
     _recorded: dict[str, set[type[NotGiven]]] = field(default_factory=dict)
+    _unready: dict[str, bool] = field(default_factory=dict)
 
     def take_over(self, active: Iterable[Active]) -> None:
         """Takes what was active before this controller led for active everywhere, but for what was withheld then."""
         self._recorded.clear()
+        self._unready.clear()
         self.active_everywhere = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
 
     def _was_withheld(self, handle: str) -> bool:
@@ -64,9 +69,11 @@ class Withholding:
         What was active on all devices of its path before stays: the device that is set aside has it still, and its program
         ends it. Where a slot begins before `soon`, its policy is followed and recorded; until then it only waits.
         """
-        chosen = []
+        chosen, elsewhere = [], self._unready_elsewhere(active)
         for one in active:
-            stuck = sorted(one.entry.devices & set(waiting)) if waiting else []
+            own = sorted(one.entry.devices & set(waiting)) if waiting else []
+            self._tell_domains(one, own, now)
+            stuck = own + [f"domain {name}" for name in elsewhere.get(connection_of(one), ())]
             if one.entry.handle in self.active_everywhere:
                 chosen.append(one)
             elif not stuck:
@@ -75,6 +82,30 @@ class Withholding:
             elif self._despite(one, stuck, now, begins_soon=one.window.start <= soon):
                 chosen.append(one)
         return tuple(chosen)
+
+    def _unready_elsewhere(self, active: Sequence[Active]) -> Mapping[str, tuple[str, ...]]:
+        """By connection the other domains that cannot make their devices ready, of what has not begun here."""
+        new = {connection_of(one) for one in active if one.entry.handle not in self.active_everywhere} - {""}
+        return self.ledger.connections.unready_elsewhere(new) if new else {}
+
+    def _tell_domains(self, one: Active, stuck: Sequence[str], now: datetime) -> None:
+        """Other domains withhold what this one's devices cannot be made ready for, until they can."""
+        handle = one.entry.handle
+        if not connection_of(one) or handle in self.active_everywhere:
+            return
+        if handle not in self._unready:
+            self._unready[handle] = self._was_unready(handle)
+        if self._unready[handle] is not bool(stuck):
+            self._unready[handle] = bool(stuck)
+            words = "other domains wait until all devices of its segment answer"
+            says = SegmentUnready(devices=tuple(stuck), message=words) if stuck else SegmentReady()
+            self.ledger.record(says, now, handle)
+
+    def _was_unready(self, handle: str) -> bool:
+        last = self.ledger.events_of(
+            EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=handle), None, 1
+        )
+        return bool(last) and isinstance(last[0].says, SegmentUnready)
 
     def _despite(self, one: Active, stuck: list[str], now: datetime, *, begins_soon: bool) -> bool:
         """Whether it is active on the other devices all the same."""
@@ -154,6 +185,11 @@ class Withholding:
     def _release(self, handle: str, now: datetime) -> None:
         if self._recorded.pop(handle, None):
             self.ledger.record(PushReleased(), now, handle)
+
+
+def connection_of(one: Active) -> str:
+    """Of which connection over several domains it is a segment; empty where of none."""
+    return one.entry.reservation.labels.get(CONNECTION, "")
 
 
 def refused_of(

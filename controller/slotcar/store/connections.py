@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -126,7 +126,7 @@ class ConnectionStore:
 
     # -- what is said of segments ----------------------------------------------------------------------------------
 
-    def tell(self, row: SegmentRow) -> bool:
+    def tell(self, row: SegmentRow, says: Kind | None = None) -> bool:
         """Keeps what a domain says; whether that is something else than it said before, and no earlier."""
         table = schema.connection_segment
         values = {name: getattr(row, name) for name in SegmentRow.__slots__}
@@ -135,8 +135,18 @@ class ConnectionStore:
         statement = insert.on_conflict_do_update(
             index_elements=["connection", "domain"], set_=values, where=later
         ).returning(table.c.domain)
-        with database.answering(), self.engine.begin() as connection:
-            return connection.execute(statement).one_or_none() is not None
+        return self._keep(statement, row.stated_at, says)
+
+    def unready_elsewhere(self, connections: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        """The domains that cannot make their devices ready, of those of these connections that have such."""
+        table = schema.connection_segment
+        unready = table.c.document.contains({"unready": True})
+        statement = select(table.c.connection, table.c.domain).where(table.c.connection.in_(connections), unready)
+        domains: dict[str, tuple[str, ...]] = {}
+        with database.reading(self.engine) as connection:
+            for row in connection.execute(statement.order_by(table.c.domain)):
+                domains[row.connection] = (*domains.get(row.connection, ()), row.domain)
+        return domains
 
     def segment_rows(self, connection_id: str) -> tuple[SegmentRow, ...]:
         table = schema.connection_segment

@@ -285,6 +285,9 @@ class _Segments:
     def changed(self) -> Collection[str]:
         return self.real.changed()
 
+    def unready(self, connection: Connection) -> bool:
+        return self.real.unready(connection)
+
     def is_in_force(self, connection: Connection) -> bool:
         return self.real.is_in_force(connection)
 
@@ -316,6 +319,9 @@ class _Slss:
 
     def changed(self) -> Collection[str]:
         return self.real.changed()
+
+    def unready(self, connection: Connection) -> bool:
+        return self.real.unready(connection)
 
     def slot(self, connection: Connection, now: datetime) -> str:
         return self.real.slot(connection, now)
