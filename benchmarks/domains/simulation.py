@@ -162,7 +162,7 @@ class TableSegments:
     def changed(self) -> tuple[str, ...]:
         return ()
 
-    def unready(self, connection: Connection) -> bool:
+    def not_ready(self, connection: Connection) -> bool:
         return False
 
     def slot(self, connection: Connection, now: datetime) -> str:

@@ -1253,7 +1253,7 @@ class ConnectionSegment(TypedDict):
     domain: str
     phase: Annotated[str, "of the connection in that domain"]
     committed: Annotated[int, "the version in force there; 0 for none"]
-    unready: Annotated[bool, "its devices cannot be made ready for its slot: the others wait, as `if_unready` says"]
+    not_ready: Annotated[bool, "its devices cannot be made ready for its slot: the others wait, as `if_unready` says"]
     slot: Annotated[str, "what its devices have of the slot that is open; empty where none is, or none was told"]
     why: str
     stated_at: Annotated[Time, "by that domain's clock"]

@@ -195,7 +195,7 @@ def _state(connection: documents.Connection) -> str:
 
 def _segment(segment: documents.ConnectionSegment) -> str:
     in_force = f", version {segment['committed']} in force" if segment["committed"] else ""
-    slot = f"; {segment['slot']}" if segment["slot"] else "; its devices are not ready" if segment["unready"] else ""
+    slot = f"; {segment['slot']}" if segment["slot"] else "; its devices are not ready" if segment["not_ready"] else ""
     return f"{segment['domain']}: {segment['phase']}{in_force}{slot}, at {segment['stated_at']}"
 
 

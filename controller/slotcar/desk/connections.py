@@ -252,7 +252,7 @@ def _document(agreement: Agreement, connection: Connection) -> documents.Connect
                 "domain": state.domain,
                 "phase": state.phase.value,
                 "committed": state.committed,
-                "unready": state.unready,
+                "not_ready": state.not_ready,
                 "slot": state.slot,
                 "why": state.why,
                 "stated_at": iso(state.stated_at.replace(microsecond=0)),

@@ -61,7 +61,7 @@ class LedgerSegments:
         ids, self._last_event = self.desk.ledger.changed_labels(LABEL, self._last_event)
         return ids
 
-    def unready(self, connection: Connection) -> bool:
+    def not_ready(self, connection: Connection) -> bool:
         entry = self.entry(connection)
         if entry is None or entry.state is not State.COMMITTED:
             return False

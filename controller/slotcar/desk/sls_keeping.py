@@ -49,7 +49,7 @@ class LedgerSlss:
         new, self._closed = closed - self._closed, closed
         return sorted(new)
 
-    def unready(self, connection: Connection) -> bool:
+    def not_ready(self, connection: Connection) -> bool:
         return False
 
     def slot(self, connection: Connection, now: datetime) -> str:
@@ -87,7 +87,7 @@ class LedgerSlss:
         wanted = WantedSls(
             sls.name, sls.upstream, sls.downstream, sls.service.value, sls.rate_bps, window,
             is_opening=not request.of, is_end=request.form.ended_at is not None,
-            before_bps=in_force.sls.rate_bps if in_force else 0,
+            in_force_bps=in_force.sls.rate_bps if in_force else 0,
             domain=reserving.agreements.get(caller.member_of.domain or "", {}),
         )  # fmt: skip
         require_agreeable(caller, wanted, now)

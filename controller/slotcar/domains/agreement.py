@@ -153,6 +153,8 @@ class Agreement:
     _slots: dict[str, tuple[str, bool]] = field(default_factory=dict)
     #: Connections of which a slot is open, and when it was looked at what devices have of it.
     _open: dict[str, datetime] = field(default_factory=dict)
+    #: Connections that the ledger has changed, until they were looked at.
+    _to_look_at: set[str] = field(default_factory=set)
     _has_begun: bool = False
     _tickets_forgotten: datetime | None = None
 
@@ -433,8 +435,8 @@ class Agreement:
 
     def segment_states(self, connection: Connection) -> list[SegmentState]:
         """What each domain of the row says of its segment, as far as it was heard."""
-        words, unready = self._slots.get(connection.id, _NO_SLOT)
-        own = own_state(connection, words, self.now(), unready=unready)
+        words, not_ready = self._slots.get(connection.id, _NO_SLOT)
+        own = own_state(connection, words, self.now(), not_ready=not_ready)
         return in_order([own, *map(state_of_row, self.store.segment_rows(connection.id))], connection)
 
     def in_force(self, connection_id: str, version: int, timeout_s: float) -> Connection:
@@ -489,7 +491,7 @@ class Agreement:
         if connection is None or message.sender not in (connection.previous, connection.next):
             return
         states = heard_states(listed, message.sender, self.name)
-        before = {state.domain: state.unready for state in map(state_of_row, self.store.segment_rows(connection.id))}
+        before = {state.domain: state.not_ready for state in map(state_of_row, self.store.segment_rows(connection.id))}
         news = [
             state
             for state in states
@@ -699,6 +701,7 @@ class Agreement:
             self.drive(row.id)
         for row in self._due(now):
             self._look_after(row, now)
+            self._to_look_at.discard(row.id)
         for connection_id, looked_at in list(self._open.items()):
             if now - looked_at >= LOOK_AT_SLOTS:
                 self._look_at_slot(connection_id, now)
@@ -707,13 +710,18 @@ class Agreement:
     def _due(self, now: datetime) -> Iterable[ConnectionRow]:
         in_force = ConnectionPhase.START.value
         subjects: list[Subject] = [self._reservations, *([self.slss] if self.slss else [])]
-        changed = {one for subject in subjects for one in subject.keeper.changed()}
+        self._to_look_at.update(each for subject in subjects for each in subject.keeper.changed())
         if not self._has_begun:
+            self._to_look_at.update(row.id for row in self.store.not_over(now, in_force))
             self._has_begun = True
-            return self.store.not_over(now, in_force)
         rows = {row.id: row for row in self.store.due(now, in_force)}
-        others = [self.store.find(each) for each in sorted(changed - rows.keys())]
-        return [*rows.values(), *(row for row in others if row and row.phase == in_force and row.ends > now)]
+        for each in sorted(self._to_look_at - rows.keys()):
+            row = self.store.find(each)
+            if row is not None and row.phase == in_force and row.ends > now:
+                rows[each] = row
+            else:
+                self._to_look_at.discard(each)  # it is looked at once it is in force
+        return list(rows.values())
 
     def _look_after(self, row: ConnectionRow, now: datetime) -> None:
         """What is in force: somebody may have cancelled it here, or ended it elsewhere, and devices get it at its start."""
@@ -728,7 +736,7 @@ class Agreement:
         if any(now - self._queried_at.get(key, _LONG_AGO) >= ASK_EVERY for key in keys):
             self.ask(connection)
         is_open, changes_at = subject.slots(connection, now)
-        if is_open or connection.id in self._slots or subject.keeper.unready(connection):
+        if is_open or connection.id in self._slots or subject.keeper.not_ready(connection):
             self._look_at_slot(connection.id, now)
         if not is_open:
             self._open.pop(connection.id, None)
@@ -744,7 +752,7 @@ class Agreement:
             return
         keeper = self._subject(connection_id).keeper
         before = self._slots.get(connection_id, _NO_SLOT)
-        self._slots[connection_id] = keeper.slot(connection, now), keeper.unready(connection)
+        self._slots[connection_id] = keeper.slot(connection, now), keeper.not_ready(connection)
         if self._slots[connection_id] != before:
             for name in (connection.previous, connection.next):
                 if name is not None:
@@ -813,9 +821,9 @@ class Agreement:
 
 def _readiness(connection: Connection, state: SegmentState, before: Mapping[str, bool]) -> EventKind | None:
     """What the log is told where a domain has its devices ready, or has not, other than before."""
-    if state.unready is before.get(state.domain, False):
+    if state.not_ready is before.get(state.domain, False):
         return None
-    kind = ConnectionWithheld if state.unready else ConnectionReleased
+    kind = ConnectionWithheld if state.not_ready else ConnectionReleased
     return kind(connection=connection.id, domain=state.domain)
 
 

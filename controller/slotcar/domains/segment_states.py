@@ -23,7 +23,7 @@ class SegmentState:
     """Attributes:
     phase: of the connection in that domain. committed: the version in force there; 0 for none.
     slot: what its devices have of the slot that is open, in words; empty where none is, or it is not told.
-    unready: it cannot make its devices ready for its slot.
+    not_ready: it cannot make its devices ready for its slot.
     heard_from: the neighbour that brought it; the domain itself for its own.
     """
 
@@ -34,7 +34,7 @@ class SegmentState:
     slot: str
     stated_at: datetime
     heard_from: str
-    unready: bool = False
+    not_ready: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -44,11 +44,11 @@ class SegmentState:
         return {
             "domain": self.domain, "phase": self.phase.value, "committed": self.committed,
             "why": self.why[:LONGEST_WORDS], "slot": self.slot[:LONGEST_WORDS], "stated_at": self.stated_at.isoformat(),
-            "unready": self.unready,
+            "not_ready": self.not_ready,
         }  # fmt: skip
 
 
-def own_state(connection: Connection, slot: str, now: datetime, *, unready: bool = False) -> SegmentState:
+def own_state(connection: Connection, slot: str, now: datetime, *, not_ready: bool = False) -> SegmentState:
     return SegmentState(
         connection.domain,
         connection.phase,
@@ -57,7 +57,7 @@ def own_state(connection: Connection, slot: str, now: datetime, *, unready: bool
         slot,
         now,
         connection.domain,
-        unready,
+        not_ready,
     )
 
 
@@ -90,7 +90,7 @@ def _read(document: Mapping[str, Any], sender: str) -> SegmentState:
         slot,
         stated_at,
         sender,
-        document.get("unready") is True,
+        document.get("not_ready") is True,
     )
 
 

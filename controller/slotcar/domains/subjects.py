@@ -46,7 +46,7 @@ class Keeper(Protocol):
     def changed(self) -> Collection[str]:
         """The connections of which the ledger has changed something since this was asked last."""
 
-    def unready(self, connection: Connection) -> bool:
+    def not_ready(self, connection: Connection) -> bool:
         """Whether the domain's devices cannot be made ready for what is committed, as far as is known."""
 
     def slot(self, connection: Connection, now: datetime) -> str:

@@ -22,7 +22,7 @@ class WantedSls:
     """An SLS as policies see it.
 
     Attributes:
-        before_bps: the rate in force; 0 of an opening. domain: what was agreed with the caller's; see the schema.
+        in_force_bps: the rate in force; 0 of an opening. domain: what was agreed with the caller's; see the schema.
     """
 
     name: str
@@ -33,7 +33,7 @@ class WantedSls:
     window: Window
     is_opening: bool
     is_end: bool
-    before_bps: int
+    in_force_bps: int
     domain: Mapping[str, Any]
 
 
@@ -55,7 +55,7 @@ def require_agreeable(caller: Caller, wanted: WantedSls, now: datetime) -> None:
         "notice_s": max(int((wanted.window.start - now).total_seconds()), 0),
         "is_opening": wanted.is_opening,
         "is_end": wanted.is_end,
-        "before_bps": integer(wanted.before_bps),
+        "in_force_bps": integer(wanted.in_force_bps),
     }
     verdict = caller.policies.decide(Question(who, ACTION, ("Sls", wanted.name), entities, context))
     if not verdict.allowed:

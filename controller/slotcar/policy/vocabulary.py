@@ -34,6 +34,7 @@ NOUNS: Mapping[AttributePath, str] = {
     ("principal", "sla_bps"): "the rate of the SLSs of its domain",
     ("principal", "domain", "at_most_bps"): "the most that its agreement has",
     ("principal", "at_most_bps"): "the most that its agreement has",
+    ("principal", "sls_at_most_bps"): "the highest rate of an SLS that its agreement has",
     ("principal", "services"): "the services of its agreement",
     ("resource", "owner"): "its owner",
     ("resource", "asked_by"): "the domain that asked for it",
@@ -48,6 +49,9 @@ NOUNS: Mapping[AttributePath, str] = {
     ("context", "weekdays"): "its weekdays",
     ("context", "labels"): "its labels",
     ("context", "service"): "its service",
+    ("context", "upstream"): "the domain that sends",
+    ("context", "downstream"): "the domain that accepts",
+    ("context", "in_force_bps"): "the rate that is in force",
     ("context", "community"): "the community",
     ("context", "attested", "rate_bps"): "what its community's server has approved",
     ("context", "attested", "community"): "the community whose server has approved it",
@@ -71,6 +75,8 @@ NOUNS: Mapping[AttributePath, str] = {
 FACTS: Mapping[AttributePath, tuple[str, str]] = {
     ("context", "in_advance"): ("it begins more than a minute from now", "it begins at once"),
     ("context", "is_change"): ("it is a change", "it is new"),
+    ("context", "is_opening"): ("it is new", "it is in force already"),
+    ("context", "is_end"): ("it ends before its time", "it does not end before its time"),
     ("context", "is_hold"): ("it is a hold", "it is no hold"),
     ("context", "is_more"): ("it is more than what is in force", "it is no more than what is in force"),
     ("context", "by_operator"): ("an operator asks", "no operator asks"),
@@ -89,6 +95,7 @@ PRESENT: Mapping[AttributePath, tuple[str, str]] = {
     ("principal", "domain"): ("who asks is of a domain", "who asks is of no domain"),
     ("principal", "domain", "sla_bps"): ("its domain has such an SLS", "its domain has no such SLS"),
     ("principal", "sla_bps"): ("it has such an SLS", "it has no such SLS"),
+    ("principal", "sls_at_most_bps"): ("its agreement has a rate for SLSs", "its agreement has no rate for SLSs"),
     ("resource", "asked_by"): ("another domain asked for it", "no other domain asked for it"),
 }
 #: That it is in an entity, by its type.
@@ -127,6 +134,7 @@ ACTIONS: Mapping[str, str] = {
     "overview": "see the whole controller",
     "operate": "operate it",
     "reserve": "reserve",
+    "agree_sls": "agree on an SLS",
     "use_endpoint": "use an end system",
     "claim_host": "claim a host's resources",
     "bind_processes": "bind processes",

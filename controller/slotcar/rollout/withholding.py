@@ -48,12 +48,12 @@ class Withholding:
     ledger: Ledger
     active_everywhere: set[str] = field(default_factory=set)
     _recorded: dict[str, set[type[NotGiven]]] = field(default_factory=dict)
-    _unready: dict[str, bool] = field(default_factory=dict)
+    _not_ready: dict[str, bool] = field(default_factory=dict)
 
     def take_over(self, active: Iterable[Active]) -> None:
         """Takes what was active before this controller led for active everywhere, but for what was withheld then."""
         self._recorded.clear()
-        self._unready.clear()
+        self._not_ready.clear()
         self.active_everywhere = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
 
     def _was_withheld(self, handle: str) -> bool:
@@ -93,15 +93,15 @@ class Withholding:
         handle = one.entry.handle
         if not connection_of(one) or handle in self.active_everywhere:
             return
-        if handle not in self._unready:
-            self._unready[handle] = self._was_unready(handle)
-        if self._unready[handle] is not bool(stuck):
-            self._unready[handle] = bool(stuck)
+        if handle not in self._not_ready:
+            self._not_ready[handle] = self._was_not_ready(handle)
+        if self._not_ready[handle] is not bool(stuck):
+            self._not_ready[handle] = bool(stuck)
             words = "other domains wait until all devices of its segment answer"
             says = SegmentUnready(devices=tuple(stuck), message=words) if stuck else SegmentReady()
             self.ledger.record(says, now, handle)
 
-    def _was_unready(self, handle: str) -> bool:
+    def _was_not_ready(self, handle: str) -> bool:
         last = self.ledger.events_of(
             EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=handle), None, 1
         )

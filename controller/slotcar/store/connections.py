@@ -140,8 +140,8 @@ class ConnectionStore:
     def unready_elsewhere(self, connections: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         """The domains that cannot make their devices ready, of those of these connections that have such."""
         table = schema.connection_segment
-        unready = table.c.document.contains({"unready": True})
-        statement = select(table.c.connection, table.c.domain).where(table.c.connection.in_(connections), unready)
+        not_ready = table.c.document.contains({"not_ready": True})
+        statement = select(table.c.connection, table.c.domain).where(table.c.connection.in_(connections), not_ready)
         domains: dict[str, tuple[str, ...]] = {}
         with database.reading(self.engine) as connection:
             for row in connection.execute(statement.order_by(table.c.domain)):

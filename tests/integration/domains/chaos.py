@@ -285,8 +285,8 @@ class _Segments:
     def changed(self) -> Collection[str]:
         return self.real.changed()
 
-    def unready(self, connection: Connection) -> bool:
-        return self.real.unready(connection)
+    def not_ready(self, connection: Connection) -> bool:
+        return self.real.not_ready(connection)
 
     def is_in_force(self, connection: Connection) -> bool:
         return self.real.is_in_force(connection)
@@ -320,8 +320,8 @@ class _Slss:
     def changed(self) -> Collection[str]:
         return self.real.changed()
 
-    def unready(self, connection: Connection) -> bool:
-        return self.real.unready(connection)
+    def not_ready(self, connection: Connection) -> bool:
+        return self.real.not_ready(connection)
 
     def slot(self, connection: Connection, now: datetime) -> str:
         return self.real.slot(connection, now)

@@ -14,6 +14,7 @@ LOST = "the SLSs that domains have agreed on"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE connection ADD due timestamptz")
+    op.execute("UPDATE connection SET due = changed_at")
     # Tables keep what is over: each second what is in force is asked for alone.
     op.execute("CREATE INDEX connection_due ON connection (due) WHERE phase = 'reserve-start'")
     op.execute("CREATE INDEX connection_in_force ON connection (ends) WHERE phase = 'reserve-start'")
