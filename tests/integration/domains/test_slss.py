@@ -18,8 +18,9 @@ from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM, Window
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, SlsForm
 from slotcar.book.errors import SlsRefused
+from slotcar.book.model import State
+from slotcar.book.operation import Move
 from slotcar.book.slss import CommitSls, HoldSls, ReleaseSls, promises
-from slotcar.desk.changes import StateChanges
 from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Options, Requests
 from slotcar.desk.segments import ITSELF
@@ -332,7 +333,7 @@ def test_changes_and_admissions_at_once_never_exceed_it(open_world: World) -> No
                 )
                 admitted[0] += 1
                 if number % 2:
-                    StateChanges(desk).cancel(entry.handle, ITSELF, NOW)
+                    desk.ledger.run(Move(NOW, entry.handle, "operator", to=State.CANCELLED))
             except RefusedByAdmission:
                 refused[0] += 1
 
