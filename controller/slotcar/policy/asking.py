@@ -106,6 +106,12 @@ def verdict_on_sending(caller: Caller, verb: str) -> Verdict | None:
     return verdict_on(caller, verb, owner_of(caller) if right in ABOUT_RESERVATIONS else None)
 
 
+def may_send(caller: Caller, verb: str) -> bool:
+    """As `verdict_on_sending`."""
+    verdict = verdict_on_sending(caller, verb)
+    return verdict is None or verdict.allowed
+
+
 def require_sending(caller: Caller, verb: str) -> None:
     """As `verdict_on_sending`.
 

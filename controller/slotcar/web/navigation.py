@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slotcar.book.rules.roles import Caller, may_overview
-from slotcar.policy.asking import verdict_on_sending
+from slotcar.policy.asking import may_send
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,5 @@ def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
     return tuple(
         Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
         for address, words, key in links
-        if _is_shown(caller, _SHOWN_BY.get(address))
+        if address not in _SHOWN_BY or may_send(caller, _SHOWN_BY[address])
     )
-
-
-def _is_shown(caller: Caller, verb: str | None) -> bool:
-    verdict = None if verb is None else verdict_on_sending(caller, verb)
-    return verdict is None or verdict.allowed

@@ -15,6 +15,9 @@ KEPT = """
 @refusal("{who} lets a hold run out")
 forbid (principal, action == Action::"cancel", resource);
 
+@id("duty-reads-no-log")
+forbid (principal in Group::"duty", action in [Action::"events", Action::"timeline"], resource);
+
 @id("duty-approves")
 permit (principal in Group::"duty", action in [Action::"approve", Action::"overview", Action::"see"], resource);
 """
@@ -46,6 +49,11 @@ def test_only_what_policies_permit_is_offered(open_site: Open, tmp_path: Path) -
     assert "disabled" not in button(page, "Approve")
     assert "disabled" in button(page, "Reject")
     assert "Only an operator may approve or reject; you are a requester." in page
+    for address in ("/log", "/boundaries"):
+        assert f'href="{address}"' in operator.get("/").text
+        assert f'href="{address}"' not in requester.get("/").text
+        assert requester.get(address).status_code == 403
+    assert "boundar" not in requester.get("/home/now").text
     account = requester.get("/account").text
     assert re.search(r"Cancel[^<]*</th><td>no: Requester lets a hold run out\.</td>", account)
     policies = operator.get("/policies").text
