@@ -50,6 +50,6 @@ EXAMPLES = r"""
 RETURN = r"""
 checksum:
   description: The file's SHA-1, as C(ansible.builtin.copy) gives it.
-  returned: always
+  returned: success, but in check mode where the file would change
   type: str
 """
