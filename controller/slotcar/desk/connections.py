@@ -159,13 +159,16 @@ def _ms(difference: timedelta | None) -> int | None:
     return None if difference is None else difference // timedelta(milliseconds=1)
 
 
-def agreement_of(desk: Desk) -> Agreement:
+def agreement_of(desk: Desk, instead: str = "reserve with `create`") -> Agreement:
     """
+    Args:
+        instead: what is done where there is none.
+
     Raises:
         NotPossible: this controller has all domains of its inventory.
     """
     if desk.agreement is None:
-        raise NotPossible("this controller has all domains of its inventory: reserve with `create`")
+        raise NotPossible(f"this controller has all domains of its inventory: {instead}")
     return desk.agreement
 
 

@@ -24,12 +24,13 @@ from slotcar.reservation import parse_time
 from slotcar_client.wire import documents, verbs
 
 MOST_PROMISES = 100
+INSTEAD = "its SLSs stand there, and are changed there"
 
 
 @answers(verbs.OpenSls)
 def open_sls(verb: verbs.OpenSls, desk: Desk, caller: Caller, now: datetime) -> documents.NeighbourSls:
     require(caller, verb.operation, "open an SLS with a neighbour")
-    agreement = agreement_of(desk)
+    agreement = agreement_of(desk, INSTEAD)
     request = opening(_written(verb.sls, now), agreement.network, agreement.name)
     _require_to_come(request.form, now)
     return _agreed(request, agreement, desk, caller, now)
@@ -38,7 +39,7 @@ def open_sls(verb: verbs.OpenSls, desk: Desk, caller: Caller, now: datetime) -> 
 @answers(verbs.ChangeSls)
 def change_sls(verb: verbs.ChangeSls, desk: Desk, caller: Caller, now: datetime) -> documents.NeighbourSls:
     require(caller, verb.operation, "change an SLS with a neighbour")
-    agreement = agreement_of(desk)
+    agreement = agreement_of(desk, INSTEAD)
     before, in_force = _in_force(verb.sls, desk)
     form = SlsForm(changed_terms(in_force.sls, _written(verb.change, now), agreement.network), in_force.ended_at)
     _require_to_come(form, now)
@@ -49,7 +50,7 @@ def change_sls(verb: verbs.ChangeSls, desk: Desk, caller: Caller, now: datetime)
 def end_sls(verb: verbs.EndSls, desk: Desk, caller: Caller, now: datetime) -> documents.NeighbourSls:
     require(caller, verb.operation, "end an SLS with a neighbour")
     require_reason(verb.reason)
-    agreement = agreement_of(desk)
+    agreement = agreement_of(desk, INSTEAD)
     at = parsed("at", lambda text: parse_time(text, now), verb.at) or now
     before, in_force = _in_force(verb.sls, desk)
     form = SlsForm(in_force.sls, max(at, now))
@@ -103,7 +104,7 @@ def _in_force(name: str, desk: Desk) -> tuple[AgreedSls, SlsForm]:
         how = (
             "it stands in the inventory: change it there"
             if written
-            else "`slotcar domains slss` lists those there are"
+            else "`slotcar domains sls list` shows those there are"
         )
         raise SlsRefused(f"no SLS {name} was agreed on with a neighbour: {how}")
     in_force = known[-1].in_force
