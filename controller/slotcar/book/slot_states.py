@@ -83,7 +83,7 @@ class SlotRecord:
         return self.window == window and (self.version == entry.version or self.form == form_of(entry, window))
 
     def event(self, owner: str = "", name: str = "", message: str = "") -> OfSlot:
-        """Its event, with what people read: the reservation's name where it is live, and words."""
+        """Its event, with what people read: the reservation's name, and words."""
         return IN_STATE[self.state](
             start=self.window.start,
             end=self.window.end,

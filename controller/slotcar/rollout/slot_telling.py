@@ -182,9 +182,11 @@ class SlotTelling:
         self.latest = {handle: one for handle, one in records if one.state is not SlotState.ENDED}
 
     def tell(self, live: Sequence[Entry], findings: SlotFindings, now: datetime) -> None:
-        names = {entry.handle: entry.reservation.key for entry in live}
         records = list(news(live, self.latest, findings))
         if records:
+            entries = {entry.handle: entry for entry in live}
+            entries |= self.ledger.get_all({one.handle for one in records} - entries.keys())  # those that have ended
+            names = {handle: entry.reservation.key for handle, entry in entries.items()}
             self.ledger.run(AppendEvents(now, [(_event(one, names), one.handle) for one in records]))
         for one in records:
             self.latest[one.handle] = one
@@ -193,7 +195,7 @@ class SlotTelling:
 
 
 def _event(record: SlotRecord, names: Mapping[str, tuple[str, str]]) -> OfSlot:
-    """With what people read: the reservation's name where it is live, and the routers."""
+    """With what people read: the reservation's name, and the routers."""
     owner, name = names.get(record.handle, ("", ""))
     reasons = [f"{device}: {why}" for device, why in sorted(record.why.items())]
     words = "; ".join(reasons) or f"on {', '.join(sorted(record.devices))}"

@@ -92,8 +92,11 @@ def test_a_slot_is_in_place_once_its_routers_were_read_back_and_ended_once_they_
         cancel(verbs.Cancel(entry.handle), desk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: slot_of(desk, entry).state is SlotState.ENDED, "it to be seen to be gone")
         assert " 5001" not in world.running()[FIRST]
-        kinds = [event.kind for event in ledger.events(limit=1000, handle=entry.handle)]
-        assert [kind for kind in kinds if kind.startswith("slot.")] == ["slot.in-place", "slot.ended"]
+        events = ledger.events(limit=1000, handle=entry.handle)
+        of_slot = [
+            (one.kind, one.details["owner"], one.details["name"]) for one in events if one.kind.startswith("slot.")
+        ]
+        assert of_slot == [("slot.in-place", "hep", "n5001"), ("slot.ended", "hep", "n5001")]
         assert failures == []
 
 
