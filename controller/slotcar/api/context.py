@@ -198,8 +198,8 @@ IF_MATCH_HEADER = Header(
 )
 
 
-async def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
-    """The version in an If-Match header; None for `*`.
+async def if_match(_: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+    """The version in an If-Match header; None for `*`. Who is not known is told that first.
 
     Raises:
         HTTPException: 428, there is none; 412, it is no version of ours.
@@ -215,13 +215,13 @@ async def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int 
     return int(etag[1])
 
 
-async def optional_if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+async def optional_if_match(who: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`, and where there is no such header.
 
     Raises:
         HTTPException: 412, it is no version of ours.
     """
-    return None if value is None else await if_match(value)
+    return None if value is None else await if_match(who, value)
 
 
 async def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
