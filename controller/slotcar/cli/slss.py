@@ -29,7 +29,11 @@ def list_(api: Api = None, token_file: TokenFile = None) -> None:
     with remote(api, token_file) as slotcar:
         listed = slotcar.send(Slss())["items"]
     titles = ("sls", "way", "service", "rate", "promised", "holds", "state")
-    print_table([Column(title, wraps=title == "holds") for title in titles], [_row(one) for one in listed], "None.")
+    print_table(
+        [Column(title, wraps=title == "holds") for title in titles],
+        [_row(one) for one in listed],
+        "No SLS with a neighbour that has a controller of its own.",
+    )
 
 
 @slss.command("open")
@@ -75,7 +79,7 @@ def change(
 @slss.command()
 def end(
     name: Name,
-    at: Annotated[str | None, typer.Option(help="when; now where none is terms", show_default=False)] = None,
+    at: Annotated[str | None, typer.Option(help="when; now where nothing is said", show_default=False)] = None,
     reason: Annotated[str, typer.Option(help="one line, for the audit logs of both domains")] = "",
     api: Api = None,
     token_file: TokenFile = None,
@@ -84,7 +88,7 @@ def end(
     """End an SLS with a neighbour before its time. Asks first; refused while something is promised of it."""
     from slotcar_client.wire.verbs import EndSls
 
-    confirm(yes, f"End the SLS {name} in both domains?")
+    confirm(yes, f"End the SLS {name} in both domains, {at or 'now'}?")
     with remote(api, token_file) as slotcar:
         _show(slotcar.send(EndSls(name, at, reason)))
 

@@ -17,6 +17,7 @@ from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reading import parsed
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.sls_requests import SlsRequest, change_of, changed_terms, opening
+from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE
 from slotcar.network.model import Sls
 from slotcar.policy.asking import require
 from slotcar.policy.caller import Caller
@@ -52,6 +53,8 @@ def end_sls(verb: verbs.EndSls, desk: Desk, caller: Caller, now: datetime) -> do
     require_reason(verb.reason)
     agreement = agreement_of(desk, INSTEAD)
     at = parsed("at", lambda text: parse_time(text, now), verb.at) or now
+    if at < now - LARGEST_CLOCK_DIFFERENCE:  # whoever means now says it by another clock
+        raise InvalidInput([Problem("request", 0, "at", "is in the past", iso(at), "leave it out, to end it now")])
     before, in_force = _in_force(verb.sls, desk)
     form = SlsForm(in_force.sls, max(at, now))
     request = change_of(before, form, agreement.network, agreement.name, verb.reason)

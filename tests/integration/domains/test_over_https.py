@@ -167,6 +167,8 @@ def test_an_sls_is_opened_changed_and_ended_over_https(world: World, monkeypatch
         page = controllers.clients["anl"].get("/connections").text
         assert "SLSs between anl and its neighbours" in page
         assert "30 Mbit/s" in page
+        past = controllers.ask("anl", "POST", "/v1/slss/there/end", {"at": "2020-01-01T00:00:00Z"}, 422)
+        assert "is in the past" in str(past)
         problem = controllers.ask("anl", "POST", "/v1/slss/there/change", {"service": "assured-rate"}, 422)
         assert "cannot change" in str(problem)
         problem = controllers.ask("anl", "POST", "/v1/slss", {"name": "x", "upstream": "lbnl"}, 422)

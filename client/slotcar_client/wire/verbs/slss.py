@@ -16,7 +16,7 @@ When = Annotated[
     str | None,
     Keyword("maxLength", 100),
     Keyword("pattern", TIME_PATTERN),
-    "now where none is said",
+    "when; now where nothing is said",
 ]
 
 
