@@ -6,16 +6,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from slotcar.base.problems import SlotcarError
 from slotcar.base.timebase import iso
 from slotcar.book.approving import Approve, Commit, Reject
-from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Move
 from slotcar.book.operations import ExtendHold, Rebind
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
+from slotcar.desk.deeds import caller_of, result_of
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Options, Requests
@@ -23,12 +22,10 @@ from slotcar.domains.enquiring import TOGETHER, RateThroughout, Steps
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.way import LABEL, PeerRequest
-from slotcar.policy.caller import Role, neighbour
-from slotcar.policy.recalling import recalled
+from slotcar.policy.caller import Role
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
-from slotcar.store.queries import EventFilter
-from slotcar_client.wire.events import SegmentReady, SegmentUnready
+from slotcar.rollout.withholding import was_not_ready
 
 #: As what the domain looks at its own devices.
 ITSELF = Caller("slotcar", Role.OPERATOR)
@@ -44,13 +41,7 @@ class LedgerSegments:
 
     def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
         """See `slotcar.domains.agreement.SegmentKeeper`."""
-        try:
-            self._done(deed, connection, now)
-        except LedgerUnavailable:
-            raise
-        except SlotcarError as error:
-            return DeedResult(deed, connection.version, f"{self.domain}: {' '.join(str(error).split())}")
-        return DeedResult(deed, connection.version)
+        return result_of(deed, connection, lambda: self._done(deed, connection, now))
 
     def is_in_force(self, connection: Connection) -> bool:
         entry = self.entry(connection)
@@ -65,9 +56,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or entry.state is not State.COMMITTED:
             return False
-        wanted = EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=entry.handle)
-        last = self.desk.ledger.events_of(wanted, None, 1)
-        return bool(last) and isinstance(last[0].says, SegmentUnready)
+        return was_not_ready(self.desk.ledger, entry.handle)
 
     def slot(self, connection: Connection, now: datetime) -> str:
         """How many devices have the slot that is open; their names stay at home."""
@@ -135,12 +124,8 @@ class LedgerSegments:
         return self.own_reservation(PeerRequest.from_text(connection.request), connection.id)
 
     def _caller(self, connection: Connection) -> Caller:
-        """The neighbour that asks; in the first domain whoever asked for the connection there."""
-        site = self.desk.ledger.terms.policy.reserving.site
-        if connection.previous is not None:
-            return neighbour(connection.previous, site.policies)
         request = PeerRequest.from_text(connection.request)
-        return recalled(request.actor or f"domain {self.domain}", request.who, request.requester, site)
+        return caller_of(connection, request.actor, request.who, request.requester, self.desk.site)
 
     def _done(self, deed: Deed, connection: Connection, now: datetime) -> None:
         """

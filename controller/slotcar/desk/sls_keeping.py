@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slotcar.base.problems import SlotcarError
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, is_due
-from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.slss import CloseSls, CommitSls, FinishSlss, HoldSls, KeepSls, OnSls, ReleaseSls
+from slotcar.desk.deeds import caller_of, result_of
 from slotcar.desk.desk import Desk
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.sls_requests import SlsRequest, figures_wrong
@@ -17,8 +16,7 @@ from slotcar.network.model import Sls
 from slotcar.planning.errors import NotPossible
 from slotcar.platforms.intent import intents_at
 from slotcar.policy.agreeing import WantedSls, require_agreeable
-from slotcar.policy.caller import Caller, neighbour
-from slotcar.policy.recalling import recalled
+from slotcar.policy.caller import Caller
 from slotcar.rollout.configuring import Rendering
 
 
@@ -31,13 +29,7 @@ class LedgerSlss:
     _closed: set[str] = field(default_factory=set)
 
     def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
-        try:
-            self._done(deed, connection, now)
-        except LedgerUnavailable:
-            raise
-        except SlotcarError as error:
-            return DeedResult(deed, connection.version, f"{self.domain}: {' '.join(str(error).split())}")
-        return DeedResult(deed, connection.version)
+        return result_of(deed, connection, lambda: self._done(deed, connection, now))
 
     def is_in_force(self, connection: Connection) -> bool:
         agreed = self._agreed(self._request(connection), connection)
@@ -112,10 +104,7 @@ class LedgerSlss:
         return next((one for one in self.desk.ledger.slss() if one.id == of), None)
 
     def _caller(self, connection: Connection, request: SlsRequest) -> Caller:
-        site = self.desk.ledger.terms.policy.reserving.site
-        if connection.previous is not None:
-            return neighbour(connection.previous, site.policies)
-        return recalled(request.actor or f"domain {self.domain}", self.domain, request.requester, site)
+        return caller_of(connection, request.actor, self.domain, request.requester, self.desk.site)
 
 
 def _operation(deed: Deed, attempt: SlsAttempt, connection: Connection, now: datetime) -> OnSls:

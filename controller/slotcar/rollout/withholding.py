@@ -94,18 +94,12 @@ class Withholding:
         if not connection_of(one) or handle in self.active_everywhere:
             return
         if handle not in self._not_ready:
-            self._not_ready[handle] = self._was_not_ready(handle)
+            self._not_ready[handle] = was_not_ready(self.ledger, handle)
         if self._not_ready[handle] is not bool(stuck):
             self._not_ready[handle] = bool(stuck)
             words = "other domains wait until all devices of its segment answer"
             says = SegmentUnready(devices=tuple(stuck), message=words) if stuck else SegmentReady()
             self.ledger.record(says, now, handle)
-
-    def _was_not_ready(self, handle: str) -> bool:
-        last = self.ledger.events_of(
-            EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=handle), None, 1
-        )
-        return bool(last) and isinstance(last[0].says, SegmentUnready)
 
     def _despite(self, one: Active, stuck: list[str], now: datetime, *, begins_soon: bool) -> bool:
         """Whether it is active on the other devices all the same."""
@@ -185,6 +179,13 @@ class Withholding:
     def _release(self, handle: str, now: datetime) -> None:
         if self._recorded.pop(handle, None):
             self.ledger.record(PushReleased(), now, handle)
+
+
+def was_not_ready(ledger: Ledger, handle: str) -> bool:
+    """Whether other domains were told last that the devices of a segment cannot be made ready."""
+    wanted = EventFilter(kinds=(SegmentUnready.kind, SegmentReady.kind), handle=handle)
+    last = ledger.events_of(wanted, None, 1)
+    return bool(last) and isinstance(last[0].says, SegmentUnready)
 
 
 def connection_of(one: Active) -> str:
