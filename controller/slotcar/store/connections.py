@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Executable, Table, delete, insert, select, update
+from sqlalchemy import Engine, Executable, Table, delete, select, update
 from sqlalchemy.dialects import postgresql
 
-from slotcar.store import database, rows, schema
+from slotcar.store import database, schema
+from slotcar.store.flushing import write_events
 from slotcar_client.wire.events import Kind
 
 
@@ -85,10 +85,7 @@ class ConnectionStore:
         with database.writing(self.engine) as (connection, head):
             is_kept = connection.execute(statement).one_or_none() is not None
             if is_kept:
-                head.event += 1
-                details = json.loads(rows.as_json(says.details))
-                row = {"sequence": head.event, "at": now, "kind": says.kind, "details": details}
-                connection.execute(insert(schema.event).values(row))
+                write_events(connection, head, [(now, says.kind, None, None, says.details)])
         return is_kept
 
     def find(self, connection_id: str) -> ConnectionRow | None:

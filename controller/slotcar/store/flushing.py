@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from sqlalchemy import Connection
 
+from slotcar.book.batch import Head
 from slotcar.book.model import Entry
 from slotcar.book.transaction import Transaction
 from slotcar.store import rows, shares, writing
 
 if TYPE_CHECKING:
     from slotcar.store.cache import TableCache
+
+#: When, of which kind, of which reservation and device, and the details.
+NotedEvent = tuple[datetime, str, str | None, str | None, Mapping[str, Any]]
 
 
 def flush(transaction: Transaction, connection: Connection, cache: TableCache) -> None:
@@ -22,26 +27,15 @@ def flush(transaction: Transaction, connection: Connection, cache: TableCache) -
     Args:
         cache: whose tables the transaction has used.
     """
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, psycopg.Connection)
     head, notes = transaction.head, transaction.notes
-    with raw.cursor() as cursor:
+    with _raw(connection).cursor() as cursor:
         changed, new = transaction.entries.changed, transaction.entries.new
         if changed:
             cursor.executemany(writing.UPDATE, [writing.updated(entry) for entry in changed])
         writing.copy_rows(cursor, writing.COPY_ENTRY, [writing.inserted(entry) for entry in new])
         _write_flows(cursor, transaction, (*changed, *new))
         writing.copy_rows(cursor, writing.COPY_OCCUPANCY, _occupancy_rows(transaction, connection, cache))
-        first = head.event + 1
-        head.event += len(notes.events)
-        writing.copy_rows(
-            cursor,
-            writing.COPY_EVENT,
-            [
-                (number, at, kind, handle, device, rows.as_json(details))
-                for number, (at, kind, handle, device, details) in enumerate(notes.events, first)
-            ],
-        )
+        write_events(connection, head, notes.events)
         writing.copy_rows(
             cursor,
             writing.COPY_REMEMBERED,
@@ -53,6 +47,24 @@ def flush(transaction: Transaction, connection: Connection, cache: TableCache) -
         cache.sequence = head.sequence
     if transaction.has_totals:
         cache.totals.sequence = head.sequence
+
+
+def write_events(connection: Connection, head: Head, events: Sequence[NotedEvent]) -> None:
+    """Writes events with the numbers that follow the last one."""
+    first = head.event + 1
+    head.event += len(events)
+    numbered = [
+        (number, at, kind, handle, device, rows.as_json(details))
+        for number, (at, kind, handle, device, details) in enumerate(events, first)
+    ]
+    with _raw(connection).cursor() as cursor:
+        writing.copy_rows(cursor, writing.COPY_EVENT, numbered)
+
+
+def _raw(connection: Connection) -> psycopg.Connection[Any]:
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    return raw
 
 
 def _write_flows(cursor: psycopg.Cursor[Any], transaction: Transaction, entries: Sequence[Entry]) -> None:
