@@ -79,6 +79,8 @@ def show(
         sizes = {own_sockets.Buffer.SEND: send_buffer, own_sockets.Buffer.RECEIVE: receive_buffer}
         buffers = {buffer: size for buffer, size in sizes.items() if size is not None}
         if kept is not None:
+            if buffers or keep is not None or times is not None:
+                raise TransferError("--kept looks at no connection: leave out --keep, --times and the buffers")
             looks = _shown_again(kept, ends, say)
         else:
             looks = watch(own_sockets.connections, ends, every, times, say, keep, buffers)

@@ -202,6 +202,17 @@ def test_a_file_that_holds_something_else_is_refused_in_words(text: str | None, 
     assert words in result.output
 
 
+@pytest.mark.parametrize(
+    "words", [["--send-buffer", "9"], ["--receive-buffer", "9"], ["--times", "1"], ["--keep", "x"]]
+)
+def test_what_is_done_to_connections_goes_with_no_file(words: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "looks.jsonl"
+    file.touch()
+    result = CliRunner().invoke(app, ["--kept", str(file), *words])
+    assert result.exit_code == 1
+    assert "--kept looks at no connection: leave out --keep, --times and the buffers" in result.output
+
+
 def test_a_transfer_keeps_its_own_connections_and_goes_on_where_it_cannot(
     pair: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:
