@@ -206,6 +206,10 @@ async def if_match(_: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] =
     """
     if value is None:
         raise HTTPException(428, "send If-Match with the ETag of the version, or `*` for any version")
+    return _version_in(value)
+
+
+def _version_in(value: str) -> int | None:
     text = value.strip()
     if text == "*":
         return None
@@ -215,13 +219,13 @@ async def if_match(_: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] =
     return int(etag[1])
 
 
-async def optional_if_match(who: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+async def optional_if_match(_: TheCaller, value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`, and where there is no such header.
 
     Raises:
         HTTPException: 412, it is no version of ours.
     """
-    return None if value is None else await if_match(who, value)
+    return None if value is None else _version_in(value)
 
 
 async def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:

@@ -70,20 +70,17 @@ class HoldSls(OnSls):
         name = form.sls.name
         if any(sls.name == name for sls in written) or any(one.name == name for one, _ in live):
             raise SlsRefused(f"there is an SLS {name} already: give this one another name")
-        windows = [(sls, sls.validity) for sls in written] + [(each.sls, each.window) for _, each in live]
+        # Of the inventory's, None is always; of those that were agreed on, never: they were ended before they began.
+        windows = [(sls, sls.validity) for sls in written]
+        windows += [(each.sls, each.window) for _, each in live if each.window is not None]
         for sls, window in windows:
             same = (sls.service, sls.ingress) == (form.sls.service, form.sls.ingress)
-            is_written = not sls.agreed and sls in written
-            if same and form.window is not None and _meet(form.window, window, always=is_written):
+            if same and form.window is not None and (window is None or form.window.overlaps(window)):
                 when = f"holds {window}" if window else "always holds"
                 raise SlsRefused(
                     f"the SLS {sls.name} {when}, for {sls.service} at {sls.ingress} too, where {name} is to hold"
                     f" {form.window}: a service has one SLS at a time there"
                 )
-
-
-def _meet(window: Window, other: Window | None, *, always: bool) -> bool:
-    return always if other is None else window.overlaps(other)
 
 
 def _changeable(agreed: AgreedSls | None, attempt: SlsAttempt, now: datetime) -> AgreedSls:

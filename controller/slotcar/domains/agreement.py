@@ -746,10 +746,10 @@ class Agreement:
     def _look_at_slot(self, connection_id: str, now: datetime) -> None:
         """Tells the neighbours what devices have of the slot that is open, where that is something else than before."""
         connection = self.get(connection_id)
-        self._open[connection_id] = now
         if connection.phase in OVER:
-            del self._open[connection_id]
+            self._open.pop(connection_id, None)
             return
+        self._open[connection_id] = now
         keeper = self._subject(connection_id).keeper
         before = self._slots.get(connection_id, _NO_SLOT)
         self._slots[connection_id] = keeper.slot(connection, now), keeper.not_ready(connection)

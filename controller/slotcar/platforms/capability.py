@@ -40,15 +40,15 @@ def limit_words(wanted: int, most: int, unit: str) -> str:
     return f"{wanted} {unit} wanted, {most} at most"
 
 
-def without_unseen_ports(flow: EdgeFlow, lists: str) -> EdgeFlow:
-    """The flow, which a platform can match whose `lists` know ports of TCP and UDP alone.
+def require_known_ports(flow: EdgeFlow, lists: str) -> None:
+    """That a platform can match a flow whose `lists` know ports of TCP and UDP alone.
 
     Raises:
         Unrenderable: it has ports of another protocol.
     """
     match = flow.match
     if match.protocol in (Protocol.TCP, Protocol.UDP) or (match.source_port, match.destination_port) == (None, None):
-        return flow
+        return
     protocol = match.protocol.upper()
     raise Unrenderable(
         f"{flow.interface.device}: {flow.label} has ports of {protocol}, and {lists} know those of TCP and UDP alone: leave"

@@ -96,9 +96,8 @@ def require(caller: Caller, verb: str, what: str, owner: str | None = None) -> N
 def verdict_on_sending(caller: Caller, verb: str) -> Verdict | None:
     """Whether the caller may send a verb at all, of its own owner where it is about reservations; None where that is asked
     about once it is known what it is done to."""
-    if (
-        caller.policies.ship_alone
-    ):  # by these the rooms' own questions leave the same (docs/security.md, walked by a test)
+    # The policies that ship decide no verb otherwise when it is sent than where it is done (a test walks docs/security.md).
+    if caller.policies.ship_alone:
         return None
     right = rights().get(verb, verb)
     if verb in ASKED_WHERE_DONE or (right == verb and verb != "plan"):

@@ -35,8 +35,7 @@ def examine(folder: Path) -> str:
     written: list[str] = []
     try:
         with _Monitor(folder / MONITOR) as monitor:
-            for registers in monitor.registers():
-                written.append(registers)
+            written += monitor.registers()
             monitor.command("inject-nmi")
             _wait_for_the_panic(folder)
     except (OSError, ValueError) as error:

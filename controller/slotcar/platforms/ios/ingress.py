@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device, InterfaceId
-from slotcar.platforms.capability import Capability, without_unseen_ports
+from slotcar.platforms.capability import Capability, require_known_ports
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import FLOW_ACLS
@@ -38,7 +38,8 @@ def list_of(flow: EdgeFlow, name: str, mark: str = "", *, remark_last: bool = Fa
     `remark_last`: of a list that is edited in place. IOS appends: to put another remark before an entry, the entry would
     have to go and come again, and its flow's packets would be without a class meanwhile.
     """
-    match = without_unseen_ports(flow, "IOS's lists").match
+    require_known_ports(flow, "IOS's lists")
+    match = flow.match
     entry = Entry(
         PROTOCOLS.get(match.protocol, match.protocol.value),
         str(match.source_address), match.source_port, str(match.destination_address), match.destination_port,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 from slotcar.network.model import Device, InterfaceId
-from slotcar.platforms.capability import without_unseen_ports
+from slotcar.platforms.capability import require_known_ports
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
 from slotcar.platforms.juniper_junos.facts import JunosOptions
@@ -96,7 +96,7 @@ class _Input:
 
     def _flow(self, flow: EdgeFlow) -> tuple[Object | None, Term]:
         name, service_class = f"{FLOW}{flow.number}", class_of(flow.service, self._options)
-        flow = without_unseen_ports(flow, "Junos' filters")
+        require_known_ports(flow, "Junos' filters")
         if flow.service not in RESERVED_SERVICES:
             clears = flow.service is Service.BEST_EFFORT
             return None, Term(
