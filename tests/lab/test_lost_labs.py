@@ -8,6 +8,7 @@ import pytest
 
 from slotcar_lab import control
 from slotcar_lab.guest import post_mortem
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.requirements import Backend
 from tests.lab.conftest import two_hosts
 
@@ -20,7 +21,7 @@ def test_a_guest_is_ended_with_where_its_processors_are_and_the_stacks_of_its_ke
     folder = tmp_path / "lab"
     try:
         control.up(two_hosts(), folder, Backend.GUEST)
-        shown = post_mortem.examine(folder)
+        shown = post_mortem.examine(folder, HANG_S)
         assert shown.count("RIP=") == shown.count("CPU#") >= 2
         assert "Kernel panic - not syncing: NMI" in shown
         assert "Call Trace:" in shown

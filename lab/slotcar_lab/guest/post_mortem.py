@@ -6,7 +6,6 @@ import contextlib
 import json
 import re
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,19 @@ def monitor_words(folder: Path) -> list[str]:
     return ["-qmp", f"unix:{path},server=on,wait=off"] if len(path) <= LONGEST_SOCKET_PATH else []
 
 
-def examine(folder: Path) -> str:
+def examine(folder: Path, patience_s: float = ANSWER_S) -> str:
     """End a guest by an interrupt that makes its kernel write all stacks; what its processors and its console show.
 
     Args:
         folder: where `machine.start` put the guest's console.
+        patience_s: how long each answer may take, and the guest to end.
     """
     written: list[str] = []
     try:
-        with _Monitor(folder / MONITOR) as monitor:
+        with _Monitor(folder / MONITOR, patience_s) as monitor:
             written += monitor.registers()
             monitor.command("inject-nmi")
-            _wait_for_the_panic(folder)
+            monitor.wait_until_closed()  # QEMU ends with the kernel (panic=-1, -no-reboot)
     except (OSError, ValueError) as error:
         written.append(f"QEMU does not take commands: {error}")
     with contextlib.suppress(OSError):
@@ -49,9 +49,9 @@ def examine(folder: Path) -> str:
 class _Monitor:
     """QEMU's machine protocol: one line of JSON for each command, and one for each answer."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience_s: float) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(ANSWER_S)
+        self._socket.settimeout(patience_s)
         self._socket.connect(str(path))
         self._file = self._socket.makefile("rw", encoding="utf-8")
 
@@ -73,15 +73,11 @@ class _Monitor:
                 return answer.get("return")
         raise OSError("it closed the connection")
 
+    def wait_until_closed(self) -> None:
+        while self._file.readline():
+            continue
+
     def registers(self) -> list[str]:
         """Of each processor, where it is (RIP), its flags, and whether it is halted."""
         shown = str(self.command("human-monitor-command", **{"command-line": "info registers -a"}))
         return re.findall(r"CPU#\d+|RIP=.*", shown)
-
-
-def _wait_for_the_panic(folder: Path) -> None:
-    until = time.monotonic() + ANSWER_S
-    while time.monotonic() < until:
-        if "end Kernel panic" in (folder / "console.log").read_text(errors="replace"):
-            return
-        time.sleep(0.1)
