@@ -134,9 +134,9 @@ def site_in(folder: Path) -> Site:
     if not problems:
         claims = [one.claims for one in issuers]
         groups = {*members.get("groups", ()), *(name for one in claims for name in one.groups)}
-        of_issuers = {name for one in claims for name in one.communities}
+        of_issuers = [[*one.communities] for one in claims]
         problems += communities_of_nobody(folder, of_issuers, members.get("communities", ()), policies.rules)
-        communities = {*members.get("communities", ()), *of_issuers}
+        communities = {*members.get("communities", ()), *(name for names in of_issuers for name in names)}
         problems += without_members(policies.rules, groups, communities)
     if problems:
         raise InvalidInput(problems)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from slotcar.base.located_yaml import read_text
+from slotcar.base.located_yaml import line_of
 from slotcar.base.problems import Problem
-from slotcar.base.texts import lines_of
 from slotcar.policy.caller import Role
 from slotcar.policy.reading import PolicyRule, entities_in
 
@@ -30,20 +28,22 @@ def files_not_read(folder: Path) -> Iterator[Problem]:
 
 
 def communities_of_nobody(
-    folder: Path, of_issuers: Iterable[str], of_site: Collection[str], rules: Iterable[PolicyRule]
+    folder: Path, of_issuers: Iterable[Iterable[str]], of_site: Collection[str], rules: Iterable[PolicyRule]
 ) -> Iterator[Problem]:
     """Communities that issuers put people into, of which neither `site.yml` nor a policy speaks, but of one of nearly that
-    name. Others are communities of an issuer alone."""
+    name. Others are communities of an issuer alone.
+
+    Args:
+        of_issuers: of each issuer, in the order of the file.
+    """
     named = {name for rule in rules for kind, name in entities_in(rule.form) if kind == "Community"} | set(of_site)
     path = folder / "issuers.yml"
-    for community in sorted({*of_issuers} - named):
-        near = get_close_matches(community, named, n=1, cutoff=0.6)
-        if not near:
-            continue
-        lines = enumerate(lines_of(read_text(path)), 1)
-        line = next((number for number, text in lines if re.search(rf"(?<!\w){re.escape(community)}\s*:", text)), 0)
-        words = "is no community of site.yml, and no policy speaks of it"
-        yield Problem(str(path), line, "communities", words, community, f"perhaps {near[0]} is meant")
+    words = "is no community of site.yml, and no policy speaks of it"
+    for number, communities in enumerate(of_issuers):
+        for community in sorted({*communities} - named):
+            if near := get_close_matches(community, named, n=1, cutoff=0.6):
+                line = line_of(path, f"issuers[{number}].communities.{community}")
+                yield Problem(str(path), line, "communities", words, community, f"perhaps {near[0]} is meant")
 
 
 def without_members(
