@@ -36,6 +36,7 @@ NARROWED: Mapping[str, str] = {
     "boundary": "its own, no devices' diffs",
     "endpoints": "those it may use",
     "plan": "no devices",
+    "explain": "no devices",
     "policy_why": "its own totals",
     "webhook_add": "to hosts that are named",
 }

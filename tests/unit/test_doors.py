@@ -10,9 +10,7 @@ from tests.unit.test_layers import names_imported
 CLI = Path(__file__).parents[2] / "controller" / "slotcar" / "cli"
 #: Modules whose commands open the ledger of this machine beside the desk, with the reason. They may only become fewer.
 OPENS_THE_LEDGER = {
-    "adopting.py": "writes down that a device may be managed, which no verb does",
     "devices.py": "push: the leader's lease, and the devices, in one command",
-    "explaining.py": "derives numbers by the inventory that is here",
     "planning.py": "plan: files are checked against the inventory, and errors name file and line",
     "policies.py": "diff: policies of a folder that is here, asked with what was live",
     "session.py": "it is where the desk is opened",

@@ -9,6 +9,7 @@ from slotcar_client.calls.controller_verbs import alive, controller, metrics, re
 from slotcar_client.calls.cost_verbs import closest, costs, estimate_accuracy, gather, record_probe, record_transfer
 from slotcar_client.calls.delegation_verbs import delegate, delegations, withdraw
 from slotcar_client.calls.device_verbs import (
+    adopt,
     configurations,
     device_states,
     difference,
@@ -48,6 +49,7 @@ from slotcar_client.calls.reservation_verbs import (
     commit,
     create,
     enquire,
+    explain,
     extend,
     modify,
     progress,
@@ -62,6 +64,7 @@ from slotcar_client.calls.timeline_verbs import boundaries, boundary, timeline, 
 __all__ = [
     "LIVE",
     "addable",
+    "adopt",
     "alive",
     "apply",
     "approve",
@@ -86,6 +89,7 @@ __all__ = [
     "enquire",
     "estimate_accuracy",
     "events",
+    "explain",
     "extend",
     "gather",
     "group",

@@ -29,6 +29,11 @@ def holds() -> Conversation[list[documents.Hold]]:
     return (yield from send(verbs.Holds()))["items"]
 
 
+def adopt(device: str) -> Conversation[documents.Adoption]:
+    """Lets Slotcar manage a device that it has never managed; look at its `difference` before. For operators."""
+    return (yield from send(verbs.Adopt(device)))
+
+
 def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[documents.Hold]:
     """Has a router left alone as it is, until `until` or its release; for operators."""
     return (yield from send(verbs.Hold(device, reason, time_text(until))))

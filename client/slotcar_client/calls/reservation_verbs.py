@@ -62,6 +62,15 @@ def reservations(
     return (yield from pages(verb, limit=limit))
 
 
+def explain(which: str) -> Conversation[documents.Explanation]:
+    """Where each number of its configuration comes from, in the slot that is open or comes next.
+
+    Raises:
+        Conflict: a platform cannot express what is wanted.
+    """
+    return (yield from send(verbs.Explain((yield from handle_of(which)))))
+
+
 def modify(
     which: str, *, rate: str | Json | None = None, start: Time | None = None, end: Time | None = None,
     duration: str | None = None, version: int | None = None,

@@ -716,6 +716,30 @@ class PolicyWhy(TypedDict):
     now: PolicyDecision
 
 
+class ExplainedNumber(TypedDict):
+    """A number of a reservation's configuration, and how it came about."""
+
+    place: Annotated[str, "an interface, or another place; empty where it is of none"]
+    what: Annotated[str, "payload, policer, peak, burst, link, or what a resource manager gives"]
+    value: int
+    unit: str
+    formula: Annotated[str, "with its source; empty where it is as asked"]
+
+
+class ExplainedDevice(TypedDict):
+    device: str
+    diff: Annotated[list[str], "what the reservation changes there, as a unified diff"]
+
+
+class Explanation(TypedDict):
+    handle: str
+    name: Annotated[str, "OWNER/NAME"]
+    at: Annotated[Time, "the instant that it is about: now while a slot is open, else the next slot's start"]
+    numbers: Annotated[list[ExplainedNumber], "in the order of the path, each way"]
+    devices: Annotated[list[ExplainedDevice], "empty for whoever may not see the devices' configurations"]
+    notes: Annotated[list[str], "what each platform does with the numbers"]
+
+
 class PolicyDifference(TypedDict):
     """A request of the past that other policies would have decided otherwise."""
 
@@ -1121,10 +1145,16 @@ class DeviceState(TypedDict):
     since: Annotated[Time | None, "of the event that told it"]
     read_at: Annotated[Time | None, "when the controller that leads read it last"]
     phase: str
+    managed: Annotated[bool, "whether Slotcar may push to it; else it waits for an operator to adopt it"]
 
 
 class DeviceStates(TypedDict):
     items: list[DeviceState]
+
+
+class Adoption(TypedDict):
+    device: str
+    is_new: Annotated[bool, "false where the device was managed already"]
 
 
 class Hold(TypedDict):

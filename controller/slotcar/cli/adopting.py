@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from slotcar.cli.confirmation import confirm
-from slotcar.cli.devices import print_comparison
+from slotcar.cli.devices import comparison_of, print_comparison
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Inventory, OutputFormat, Yes, complete_device
-from slotcar.cli.output import Format, emit, progress, stdout
-from slotcar.cli.session import actor, caller, desk, now, require_local_ledger
+from slotcar.cli.output import Format, emit, stdout
+from slotcar.cli.session import AnyDesk, sender
 
 
 def register(app: typer.Typer) -> None:
@@ -37,19 +37,12 @@ def adopt(
     Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
     to the router as soon as it leads after this.
     """
-    from slotcar.desk.routers import Routers
-    from slotcar.recovery.comparison import comparison_document
-    from slotcar.rollout.adoption import managed_devices
-    from slotcar.rollout.archive import Archive
-    from slotcar.views.devices import named_devices
-    from slotcar_client.wire.events import DeviceAdopted
+    from slotcar_client.wire.verbs import Adopt
 
     if device and every:
         raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")
-    require_local_ledger("devices are adopted")
-    with desk(inventory) as opened:
-        managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
-        new = [name for name in named_devices(opened.network, device) if name not in managed]
+    with sender(inventory) as controller:
+        new = _never_managed(device, controller)
         if not new:
             emit({"adopted": []}, form, lambda: stdout().print("Slotcar manages all of these already."))
             return
@@ -59,21 +52,27 @@ def adopt(
                 f" Say --all --yes for all of them, or name those that are meant: slotcar adopt {new[0]} --yes",
                 param_hint="--yes",
             )
-        progress("reading the devices")
-        comparison = Routers(opened).compare(new, caller(), now())
-        document = comparison_document(comparison)
+        comparison = comparison_of(new, controller)
         if form is Format.TABLE:
-            print_comparison(document)
-        new = sorted([*(one.device for one in comparison.diffs), *comparison.equal])
-        if new:
-            confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
-        for name in new:
-            opened.ledger.record(DeviceAdopted(actor=actor()), now(), device=name)
+            print_comparison(comparison)
+        answering = sorted([*(one["device"] for one in comparison["different"]), *comparison["equal"]])
+        if answering:
+            confirm(yes, f"Let Slotcar manage {', '.join(answering)}?")
+        for name in answering:
+            controller.send(Adopt(name))
     words = (
-        f"Adopted: {', '.join(new)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
-        if new
+        f"Adopted: {', '.join(answering)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
+        if answering
         else "Nothing was adopted."
     )
-    emit({"adopted": new, **document}, form, lambda: stdout().print(words))
-    if comparison.failures:
+    emit({"adopted": answering, **comparison}, form, lambda: stdout().print(words))
+    if comparison["failed"]:
         raise typer.Exit(ExitCode.ERROR)
+
+
+def _never_managed(device: list[str] | None, controller: AnyDesk) -> list[str]:
+    """Of these routers, of all where none is named. One that the inventory has not is left for the comparison to refuse."""
+    from slotcar_client.wire.verbs import DeviceStates
+
+    managed = {one["device"]: one["managed"] for one in controller.send(DeviceStates())["items"]}
+    return [name for name in sorted(set(device or managed)) if not managed.get(name)]

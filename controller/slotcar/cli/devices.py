@@ -77,10 +77,10 @@ def diff(
 def _compare(inventory: Path | None, device: list[str] | None) -> dict[str, Any]:
     """The document of a comparison, with whom it is about."""
     with sender(inventory) as controller:
-        return {**_comparison(device, controller), "answered_by": answered_by()}
+        return {**comparison_of(device, controller), "answered_by": answered_by()}
 
 
-def _comparison(device: list[str] | None, controller: AnyDesk) -> Mapping[str, Any]:
+def comparison_of(device: list[str] | None, controller: AnyDesk) -> Mapping[str, Any]:
     """Here all devices are read at once; a controller reads each in a request of its own, which takes seconds."""
     from slotcar_client.wire.verbs import Configurations, Difference
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
+from slotcar.base.problems import printable
 from slotcar.cli.options import Inventory, OutputFormat, Which
 from slotcar.cli.output import Format, coloured_diff, emit, hanging, stdout
-from slotcar.cli.session import caller, desk, now, require_local_ledger
+from slotcar.cli.session import sender
+
+if TYPE_CHECKING:
+    from slotcar_client.wire import documents
 
 
 def register(app: typer.Typer) -> None:
@@ -16,37 +22,28 @@ def register(app: typer.Typer) -> None:
 def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Format.TABLE) -> None:
     """Say where each number of a reservation's configuration comes from: payload, headers, framing, bursts, headroom.
 
-    It explains the slot that is open or comes next, beside the reservations active then. No router is read.
+    It explains the slot that is open or comes next, beside the reservations active then. No router is read. What changes on
+    routers is for whoever may see their configurations.
     """
-    from slotcar.base.timebase import MICROSECOND, Window, iso
-    from slotcar.book.shares import BackgroundShares
-    from slotcar.desk.entries import Entries
-    from slotcar.views.numbers import explain as explained
-    from slotcar.views.numbers import explanation_document
+    from slotcar_client.wire.verbs import Explain
 
-    require_local_ledger("numbers are explained")
-    moment = now()
-    with desk(inventory) as opened:
-        entry = Entries(opened).status(which, caller())
-        start = max(moment, min((slot.start for slot in entry.reservation.slots if slot.end > moment), default=moment))
-        live = opened.ledger.live_between(start, start + MICROSECOND)
-        others = BackgroundShares(opened.network)(live, Window(start, start + MICROSECOND))
-        entry = next((one for one in others if one.number == entry.number), entry)
-        explanation = explained(entry, others, opened.network, moment)
+    with sender(inventory) as controller:
+        explanation = controller.send(Explain(controller.handle_of(which)))
+    emit(explanation, form, lambda: _print(explanation))
 
-    def table() -> None:
-        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(explanation.at)}")
-        for one in explanation.numbers:
-            where = f" at {one.place}" if one.place else ""
-            stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", soft_wrap=True)
-            if one.formula:
-                stdout().print(hanging(f"    = {one.formula}", 6), soft_wrap=True)
-        if not explanation.numbers:
-            stdout().print("No number: this service is promised no rate.")
-        for name, lines in explanation.lines.items():
-            stdout().print(name, style="cyan")
-            coloured_diff(lines)
-        for note in explanation.notes:
-            stdout().print(hanging(f"note: {note}", 6), soft_wrap=True)
 
-    emit(explanation_document(entry, explanation), form, table)
+def _print(explanation: documents.Explanation) -> None:
+    console = stdout()
+    console.print(f"{printable(explanation['name'])} at {explanation['at']}")
+    for number in explanation["numbers"]:
+        where = f" at {printable(number['place'])}" if number["place"] else ""
+        console.print(f"{number['what']}{where}: {number['value']:,} {number['unit']}", soft_wrap=True)
+        if number["formula"]:
+            console.print(hanging(f"    = {number['formula']}", 6), soft_wrap=True)
+    if not explanation["numbers"]:
+        console.print("No number: this service is promised no rate.")
+    for device in explanation["devices"]:
+        console.print(printable(device["device"]), style="cyan")
+        coloured_diff(device["diff"])
+    for note in explanation["notes"]:
+        console.print(hanging(f"note: {note}", 6), soft_wrap=True)

@@ -19,6 +19,11 @@ def difference(verb: verbs.Difference, desk: Desk, caller: Caller, now: datetime
     return difference_document(verb.device, Routers(desk).compare([verb.device], caller, now))
 
 
+@answers(verbs.Adopt)
+def adopt(verb: verbs.Adopt, desk: Desk, caller: Caller, now: datetime) -> documents.Adoption:
+    return {"device": verb.device, "is_new": Routers(desk).adopt(verb.device, caller, now)}
+
+
 @answers(verbs.Holds)
 def holds(_verb: verbs.Holds, desk: Desk, caller: Caller, now: datetime) -> documents.Holds:
     return {"items": [_document(hold) for hold in desk.held_routers.holds(caller, now)]}

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.base.units import parse_any_bps, parse_duration, parse_rate_bps, parse_remaining_bytes
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Move
 from slotcar.book.rules.request_limits import require_reason
-from slotcar.book.rules.roles import owner_for, require_operator
+from slotcar.book.rules.roles import may_overview, owner_for, require_operator
 from slotcar.book.rules.verb_rules import allows
 from slotcar.desk.desk import Desk, answers
 from slotcar.desk.entries import Entries, require_alone
@@ -40,6 +41,21 @@ def shown_entry(entry: Entry, desk: Desk, caller: Caller) -> documents.Entry:
     """As it is now, with what is on the devices of its slot."""
     (slotted,) = Entries(desk).with_slots([entry], caller, desk.clocks.now())
     return entry_document(slotted)
+
+
+@answers(verbs.Explain)
+def explain(verb: verbs.Explain, desk: Desk, caller: Caller, now: datetime) -> documents.Explanation:
+    """The lines of devices are for whoever may see the devices' configurations."""
+    from slotcar.book.shares import BackgroundShares
+    from slotcar.views.numbers import explain as explained
+    from slotcar.views.numbers import explanation_document
+
+    entry = Entries(desk).status(verb.handle, caller)
+    start = max(now, min((slot.start for slot in entry.reservation.slots if slot.end > now), default=now))
+    slot = Window(start, start + MICROSECOND)
+    others = BackgroundShares(desk.network)(desk.ledger.live_between(slot.start, slot.end), slot)
+    entry = next((other for other in others if other.number == entry.number), entry)
+    return explanation_document(entry, explained(entry, others, desk.network, now), with_lines=may_overview(caller))
 
 
 @answers(verbs.Create)

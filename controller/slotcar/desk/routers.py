@@ -12,8 +12,12 @@ from slotcar.book.rules.roles import Caller
 from slotcar.desk.desk import Desk
 from slotcar.platforms.model import Configuration
 from slotcar.recovery.comparison import FleetComparison, compare
+from slotcar.rollout.adoption import managed_devices
+from slotcar.rollout.archive import Archive
 from slotcar.views.configurations import configurations_at
+from slotcar.views.devices import named_devices
 from slotcar.wiring import pusher_for
+from slotcar_client.wire.events import DeviceAdopted
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,25 @@ class Routers:
         desk = self.desk
         pusher = pusher_for(desk.network, desk.settings, None, desk.clocks)
         return compare(desk.ledger, desk.network, pusher, now, devices)
+
+    def managed(self) -> Collection[str]:
+        """The devices of the inventory that Slotcar may push to (ADR 27)."""
+        if self.desk.settings.adopt_all:
+            return self.desk.network.devices
+        return managed_devices(self.desk.ledger, Archive(self.desk.settings.state_dir))
+
+    def adopt(self, device: str, caller: Caller, now: datetime) -> bool:
+        """Whether it was not managed before.
+
+        Raises:
+            NotAllowed. NoSuchDevice.
+        """
+        roles.require_operator(caller, "let Slotcar manage a router", "adopt")
+        named_devices(self.desk.network, [device])
+        if device in self.managed():
+            return False
+        self.desk.ledger.record(DeviceAdopted(actor=caller.actor), now, device=device)
+        return True
 
     def configurations(
         self, at: datetime, caller: Caller, devices: Collection[str] | None = None

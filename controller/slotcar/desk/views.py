@@ -109,7 +109,8 @@ def boundary(verb: verbs.Boundary, desk: Desk, caller: Caller, now: datetime) ->
 
 @answers(verbs.DeviceStates)
 def device_states(_verb: verbs.DeviceStates, desk: Desk, caller: Caller, now: datetime) -> documents.DeviceStates:
-    return {"items": states_document(Overview(desk).device_states(caller, desk.loop, now))}
+    states = Overview(desk).device_states(caller, desk.loop, now)
+    return {"items": states_document(states, Routers(desk).managed())}
 
 
 @answers(verbs.Revisions)

@@ -13,8 +13,8 @@ from slotcar.policy.verdict import NotAllowed, Verdict
 #: Verbs that are asked about where they are done, of the reservation or the community that they are done to. All others are
 #: asked about when they are sent.
 ASKED_WHERE_DONE = frozenset((
-    "approvals", "approve", "audits", "bind", "cancel", "commit", "configurations", "controller", "create", "delegate",
-    "device_events", "device_states", "difference", "extend", "group_approve", "group_cancel", "group_commit",
+    "adopt", "approvals", "approve", "audits", "bind", "cancel", "commit", "configurations", "controller", "create",
+    "delegate", "device_events", "device_states", "difference", "extend", "group_approve", "group_cancel", "group_commit",
     "group_reject", "hold", "holds", "limits", "link_usage", "modify", "network", "policy_why", "preview_rollback",
     "progress", "record_stream", "reject", "release", "resources", "revisions", "rollback", "settle_connections",
     "share_give", "share_withdraw", "withdraw",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -114,7 +114,8 @@ def _ended_hold(event: Event, now: datetime) -> datetime | None:
     return until if until is not None and until <= now else None
 
 
-def states_document(states: Iterable[KnownState]) -> list[documents.DeviceState]:
+def states_document(states: Iterable[KnownState], managed: Container[str]) -> list[documents.DeviceState]:
+    """`managed`: the devices that Slotcar may push to."""
     return [
         {
             "device": one.device,
@@ -125,6 +126,7 @@ def states_document(states: Iterable[KnownState]) -> list[documents.DeviceState]
             "since": iso(one.since) if one.since else None,
             "read_at": iso(one.read_at) if one.read_at else None,
             "phase": one.phase,
+            "managed": one.device in managed,
         }
         for one in states
     ]

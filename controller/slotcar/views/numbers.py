@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from slotcar.admission.arithmetic import payload_bytes, scaled_up
 from slotcar.admission.resource_id import describe
@@ -21,6 +20,7 @@ from slotcar.platforms.intent import intents_at
 from slotcar.platforms.intent.flows import PEAK_FACTOR, committed, first_ingress
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.views.configurations import Differences
+from slotcar_client.wire import documents
 
 #: What one TCP connection was measured to need of a policer's burst, as time at its rate: 2.5 MB at 50 Mb/s (D7.3 §8.1.1).
 TCP_NEEDS_US = 400_000
@@ -158,13 +158,22 @@ def burst_note(reservation: Reservation) -> str:
     )
 
 
-def explanation_document(entry: Entry, one: Explanation) -> dict[str, Any]:
-    keys = ("place", "what", "value", "unit", "formula")
+def explanation_document(entry: Entry, explanation: Explanation, *, with_lines: bool) -> documents.Explanation:
+    """`with_lines`: what changes on devices, too."""
     return {
         "handle": entry.handle,
         "name": "/".join(entry.reservation.key),
-        "at": iso(one.at),
-        "numbers": [{key: getattr(number, key) for key in keys} for number in one.numbers],
-        "devices": [{"device": name, "diff": list(lines)} for name, lines in one.lines.items()],
-        "notes": list(one.notes),
+        "at": iso(explanation.at),
+        "numbers": [
+            {
+                "place": number.place,
+                "what": number.what,
+                "value": number.value,
+                "unit": number.unit,
+                "formula": number.formula,
+            }
+            for number in explanation.numbers
+        ],
+        "devices": [{"device": name, "diff": list(lines)} for name, lines in explanation.lines.items() if with_lines],
+        "notes": list(explanation.notes),
     }

@@ -71,6 +71,9 @@ def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client
     assert "is at version" in cli("commit", "hep/cms", "--if-version", "1").err
     assert cli("commit", "hep/cms", "-f", "json").data["state"] == "committed"
     assert "5 Mbit/s" in cli("modify", "hep/cms", "--rate", "5 Mbit/s").out
+    explained = cli("explain", "hep/cms", "-f", "json").data
+    assert [one["value"] for one in explained["numbers"][:1]] == [5_000_000]
+    assert explained["devices"] == []  # the routers' lines are for operators and auditors
     assert cli("bind", "hep/cms", "--source-port", "4000", "-f", "json").data["reservation"]["source"]["port"] == 4000
     assert cli("status", "hep/cms", "-f", "json").data == hep.get(f"/v1/reservations/{held.data['handle']}").json()
     assert "hep/cms" in cli("status", "--newest", "--name", "cms").out
@@ -144,7 +147,7 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     for verb in (("diff",), ("drift",)):
         refused = cli(*verb)
         assert (refused.code, "only an operator or an auditor may" in refused.err) == (1, True), verb
-    for verb in (("push", "--yes"), ("drift", "--repair"), ("adopt", "--yes"), ("explain", "hep/cms")):
+    for verb in (("push", "--yes"), ("drift", "--repair"), ("policy", "diff", "policies")):
         refused = cli(*verb)
         assert (refused.code, "--context local" in refused.err) == (1, True), verb
     assert "has an inventory of its own" in cli("status", "-i", "somewhere").err

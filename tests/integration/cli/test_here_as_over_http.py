@@ -37,13 +37,11 @@ from tests.support.command_line import Cli, Done
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 #: Commands that work on this machine alone, or that are about contexts and files, with the reason.
 HERE_ONLY = {
-    "adopt": "changes what the archive holds of devices",
     "check": "reads files, and with --devices the routers, without a ledger",
     "completion": "writes a shell's script",
     "context add": "", "context list": "", "context remove": "", "context show": "", "context timezone": "",
     "context use": "",
     "db backup": "", "db downgrade": "", "db restore": "", "db status": "", "db stop": "", "db upgrade": "",
-    "explain": "derives numbers by the inventory that is here",
     "host measure": "measures a disk",
     "init": "writes an inventory",
     "policy diff": "reads a folder that is here",
@@ -139,6 +137,7 @@ TEXTS = (
     "plan FILE --set all", "plan OTHERS --set all --diff --all", "plan TOOMUCH", "whoami", f"costs {PAIR}", "estimates",
     "audit", "audit nobody", "audit anl-esnet-ip-premium --report 2027-02",
     "usage --unused", "usage --by owner", "usage hep/cms", "policy why hep/cms",
+    "explain hep/cms", "explain hep/scavenger",
     "costs --from anl-premium --to nowhere --volume 1G", "closest --file f=anl-premium --ce lbnl-premium",
     "gather anl-premium=1GB --ce lbnl-premium", "host tuning lbnl-premium", "host tuning nowhere",
 )  # fmt: skip
@@ -152,7 +151,7 @@ DOCUMENTS = (
     "events --kind reservation.held", "events --after 3 --limit 2", "endpoints", "services", "limits --owner hep",
     "enquire ENDS", "enquire --add hep/cms", "render --at 2027-03-02T08:30:00Z", "webhook list",
     "webhook dead-letters HOOK", "plan OTHERS --set all", "plan TOOMUCH", f"costs {PAIR}", "estimates",
-    "host tuning anl-premium",
+    "host tuning anl-premium", "explain hep/both", "explain hep/rest",
 )  # fmt: skip
 #: What changes something, in this order.
 CHANGES = (
@@ -171,6 +170,7 @@ CHANGES = (
     "delegate hep/both --to bob --may approve --until 2027-03-02T09:00:00Z", "withdraw hep/both bob -f json",
     "withdraw hep/both bob", "share give lhc cms --rate 5Mbit/s", "share withdraw lhc cms", "share list -f json",
     "hold anl-7507-1 --until 2027-03-02T12:00:00Z --reason card --yes", "hold anl-7507-9 --yes",
+    "adopt anl-7507-9 --yes", "adopt --yes",
     "release anl-7507-2 --yes", "release anl-7507-1 --yes", "release anl-7507-1 --yes",
     "webhook add https://example.net/other -f json", "webhook add ftp://example.net/", "webhook redeliver HOOK",
     "webhook test nowhere", "webhook remove HOOK --yes", "apply OTHERS --set all --yes", "apply TOOMUCH --yes",

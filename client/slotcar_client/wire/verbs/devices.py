@@ -28,6 +28,22 @@ class Difference(
 
 
 @dataclass(frozen=True)
+class Adopt(
+    Verb[documents.Adoption],
+    to="POST /v1/devices/{device}/adopt",
+    summary="Let Slotcar manage a device",
+    errors=(401, 403, 404, 503),
+):
+    """Until then nothing is pushed to a device that Slotcar has never managed. The controller that leads pushes to it as
+    soon as this is recorded; look at its difference before.
+
+    Of a device that is managed already, nothing is recorded.
+    """
+
+    device: Device
+
+
+@dataclass(frozen=True)
 class Holds(Verb[documents.Holds], to="GET /v1/holds", summary="The devices that are held", errors=(401, 403, 503)):
     """By name, each with why, by whom, and until when."""
 

@@ -98,6 +98,22 @@ class Status(Verb[documents.Entry], to="GET /v1/reservations/{handle}", summary=
 
 
 @dataclass(frozen=True)
+class Explain(
+    Verb[documents.Explanation],
+    to="GET /v1/reservations/{handle}/explanation",
+    summary="Where the numbers of its configuration come from",
+    errors=(401, 403, 404, 409, 503),
+):
+    """Of the slot that is open or comes next, beside the reservations active then: payload, headers, framing, bursts,
+    headroom. No device is read.
+
+    The lines that it changes on devices are shown to whoever may see the devices' configurations; others get none of them.
+    """
+
+    handle: Handle
+
+
+@dataclass(frozen=True)
 class Modify(
     Verb[documents.Entry],
     to="PATCH /v1/reservations/{handle}",
