@@ -13,8 +13,7 @@ from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network import load_network
 from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
-from slotcar.platforms.intent.egress import QBSS_LEAST_PPM
-from slotcar.platforms.intent.model import Egress, Queue
+from slotcar.platforms.intent.model import QBSS_LEAST_PPM, Egress, Queue
 from slotcar.platforms.linux_tc import bands, numbers
 from slotcar.platforms.linux_tc.limits import LEAST_RATE_BPS, MOST_HFSC_BPS
 from slotcar.platforms.linux_tc.objects import HfscClass

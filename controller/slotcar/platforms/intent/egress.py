@@ -12,11 +12,9 @@ from slotcar.book.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.network.path.model import Path
 from slotcar.platforms.intent.flows import Policed, committed, first_ingress
-from slotcar.platforms.intent.model import ActiveReservation, Egress, Queue
+from slotcar.platforms.intent.model import QBSS_LEAST_PPM, ActiveReservation, Egress, Queue
 
 MILLION = 1_000_000
-#: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
-QBSS_LEAST_PPM = 10_000
 #: Time that a full queue takes to drain at the link's rate: the usual wide-area round trip for TCP's sake.
 QUEUE_US = 50_000
 QUEUE_FLOOR_BYTES = 30_000

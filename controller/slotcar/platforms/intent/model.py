@@ -14,6 +14,9 @@ if typing.TYPE_CHECKING:
     from slotcar.book.model import Entry
     from slotcar.reservation.model import Slot
 
+#: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
+QBSS_LEAST_PPM = 10_000
+
 
 class ActiveReservation(typing.Protocol):
     """A reservation that is active at the instant asked for, with its slot that is open then."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from slotcar.base.vocabulary import Service
 from slotcar.network.variables import format_share
-from slotcar.platforms.intent.egress import QBSS_LEAST_PPM
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import QBSS_LEAST_PPM, Egress
 from slotcar.platforms.linux_tc.limits import ETS
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.weights import overestimated_ppm
