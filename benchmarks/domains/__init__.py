@@ -12,7 +12,7 @@ from benchmarks.common import Figure, Say, count
 from benchmarks.domains.simulation import Simulation
 
 SEED = 47
-DOMAINS, REQUESTS = 100, 20_000
+DOMAINS, REQUESTS = 100, 100_000
 QUICK_DOMAINS, QUICK_REQUESTS = 20, 200
 
 
@@ -21,12 +21,12 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         say(f"{domains} domains")
         simulation = Simulation.start(domains, SEED, Path(folder))
-        admitted, began_s = 0, time.perf_counter()
+        admitted, began_s = 0, time.process_time()
         for number in range(requests):
             if number % 500 == 0:
                 say(f"{count(number)} of {count(requests)} requests over {domains} domains")
             admitted += simulation.ask(number)
-        took_s = time.perf_counter() - began_s
+        took_s = time.process_time() - began_s
     if problems := simulation.problems():
         raise AssertionError(problems[:5])
     of = f"{count(requests)} requests over {domains} domains"

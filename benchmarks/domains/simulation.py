@@ -37,6 +37,8 @@ MBPS = 1_000_000
 LINK_BPS = 10_000 * MBPS
 #: Rates of SLSs, and of requests; lengths in hours; and within how many hours they begin.
 SLS_MBPS, RATES_MBPS, HOURS, AHEAD_HOURS = (155, 622, 1_000), (5, 10, 50, 100), (1, 2, 4), 24
+#: From one request to the next; and after so many of them what is over is forgotten.
+EVERY, FORGET_AFTER = timedelta(seconds=12), 2_000
 
 
 def random_network(count: int, chance: random.Random) -> Network:
@@ -128,6 +130,20 @@ class MemoryRows:
     def take_ticket(self, row: TicketRow) -> TicketRow:
         return self.tickets.setdefault((row.issuer, row.number), row)
 
+    def forget_tickets(self, before: datetime) -> int:
+        ended = [key for key, row in self.tickets.items() if row.ends < before]
+        for key in ended:
+            del self.tickets[key]
+        return len(ended)
+
+    def forget_settled(self, before: datetime) -> list[str]:
+        """Forgets connections that are settled and were over before; which ones."""
+        ids = [row.id for row in self.rows.values() if row.settled and row.ends < before]
+        for each in ids:
+            del self.rows[each]
+            self.segments.pop(each, None)
+        return ids
+
 
 @dataclass(slots=True)
 class TableSegments:
@@ -155,6 +171,12 @@ class TableSegments:
         self.tables.add(wanted, reservation.slots)
         self.held[connection.id] = wanted, reservation.slots
         return ""
+
+    def forget(self, ids: Sequence[str], before: datetime) -> None:
+        """Forgets segments that were over before."""
+        for each in ids:
+            self.held.pop(each, None)
+        self.tables.prune(before)
 
     def is_in_force(self, connection: Connection) -> bool:
         return connection.id in self.held
@@ -228,7 +250,9 @@ class Simulation:
         """One request, until nobody has anything left to do; whether it was admitted."""
         first, last = self.chance.sample(sorted(self.domains), 2)
         reservation = self._reservation(number, first, last)
-        self.now += timedelta(milliseconds=100)
+        self.now += EVERY
+        if number % FORGET_AFTER == FORGET_AFTER - 1:
+            self._forget_past()
         agreement = self.domains[first]
         connection_id = agreement.reserve(reservation, "hep", connection_id=f"c{number}").id
         while self.work:
@@ -243,6 +267,17 @@ class Simulation:
         else:
             self.refusals[connection.why.partition(":")[0]] += 1
         return is_admitted
+
+    def _forget_past(self) -> None:
+        """
+        Raises:
+            AssertionError: something is not as it should be.
+        """
+        if problems := self.problems():
+            raise AssertionError(problems[:5])
+        for one in self.domains.values():
+            one.segments.forget(one.store.forget_settled(self.now), self.now)  # type: ignore[attr-defined]
+            one.forget(self.now)
 
     def _reservation(self, number: int, first: str, last: str) -> Reservation:
         """One way alone: of equally short ways the one back may be another, which is refused."""

@@ -705,7 +705,7 @@ class Agreement:
         for connection_id, looked_at in list(self._open.items()):
             if now - looked_at >= LOOK_AT_SLOTS:
                 self._look_at_slot(connection_id, now)
-        self._forget(now)
+        self.forget(now)
 
     def _due(self, now: datetime) -> Iterable[ConnectionRow]:
         in_force = ConnectionPhase.START.value
@@ -758,7 +758,7 @@ class Agreement:
                 if name is not None:
                     self._say(self._telling(connection, name))
 
-    def _forget(self, now: datetime) -> None:
+    def forget(self, now: datetime) -> None:
         """What is remembered of the past, and changes nothing any more."""
         with self._changed:
             old, long_ago = now - 4 * LONGEST_REPEAT, now - 2 * ASK_EVERY

@@ -24,14 +24,15 @@ def row_of(connection: Connection, revision: int, now: datetime) -> ConnectionRo
 
 
 def connection_of(row: ConnectionRow) -> Connection:
-    return Connection(**{name: _read(name, row.document[name]) for name in NAMES if name in row.document})
+    document = row.document
+    values: dict[str, Any] = {name: document[name] for name in NAMES if name in document}
+    for name in _TIMES:
+        if values.get(name) is not None:
+            values[name] = datetime.fromisoformat(values[name])
+    for name, kind in _ENUMS.items():
+        values[name] = kind(values[name])
+    return Connection(**values)
 
 
 def _written(value: object) -> object:
     return iso(value) if isinstance(value, datetime) else value.value if isinstance(value, Enum) else value
-
-
-def _read(name: str, value: Any) -> Any:
-    if value is not None and name in _TIMES:
-        return datetime.fromisoformat(value)
-    return _ENUMS[name](value) if name in _ENUMS else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -107,19 +108,25 @@ class PeerRequest:
         Raises:
             NotThatWay: it is none.
         """
-        try:
-            document: dict[str, Any] = json.loads(text)
-            through = tuple(document["through"])
-            texts = [document["who"], document["origin"], *through, document["own"], document["other"]]
-            if not all(isinstance(each, str) and each.isprintable() and len(each) <= 128 for each in texts):
-                raise ValueError
-            reservation = Reservation.from_document(document["reservation"])
-            written = Reservation.from_document(document["written"]) if document.get("written") else None
-            ends = document["own"], document["other"]
-            asker = str(document.get("actor", "")), document.get("requester")
-            return cls(reservation, texts[0], texts[1], through, *ends, written, *asker)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
-            raise NotThatWay("what was asked is no request between domains") from error
+        return _request_of(text)
+
+
+#: Each step of a connection reads its request again.
+@lru_cache(maxsize=256)
+def _request_of(text: str) -> PeerRequest:
+    try:
+        document: dict[str, Any] = json.loads(text)
+        through = tuple(document["through"])
+        texts = [document["who"], document["origin"], *through, document["own"], document["other"]]
+        if not all(isinstance(each, str) and each.isprintable() and len(each) <= 128 for each in texts):
+            raise ValueError
+        reservation = Reservation.from_document(document["reservation"])
+        written = Reservation.from_document(document["written"]) if document.get("written") else None
+        ends = document["own"], document["other"]
+        asker = str(document.get("actor", "")), document.get("requester")
+        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+        raise NotThatWay("what was asked is no request between domains") from error
 
 
 def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:
