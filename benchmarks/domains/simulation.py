@@ -193,6 +193,9 @@ class TableSegments:
     def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
         return {}
 
+    def least_rate_bps(self) -> int:
+        return 0
+
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         return request.local
 

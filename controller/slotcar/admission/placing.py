@@ -220,6 +220,16 @@ def with_profile(
     Raises:
         ValueError: that is no slot at all.
     """
+    placed = reservation.model_copy(update={"slots": slots_of(reservation, profile, now, before)})
+    return placed, profile_demands(tuple(map(Crossing.of, demands)), profile_of(placed))[0]
+
+
+def slots_of(reservation: Reservation, profile: Profile, now: datetime, before: Sequence[Slot]) -> tuple[Slot, ...]:
+    """What is over by `now` of the slots `before`, and then the profile, each way that is reserved.
+
+    Raises:
+        ValueError: that is no slot at all.
+    """
     ways = reservation.direction.ways
     over = [replace(slot, end=min(slot.end, now)) for slot in before if slot.start < now][-PAST_SLOTS:]
     new = [
@@ -229,8 +239,7 @@ def with_profile(
     slots = joined_slots([*over, *new])
     if not slots:
         raise ValueError("a profile has a slot at least")
-    placed = reservation.model_copy(update={"slots": slots})
-    return placed, profile_demands(tuple(map(Crossing.of, demands)), profile_of(placed))[0]
+    return slots
 
 
 def rest_of(reservation: Reservation, now: datetime) -> Profile:

@@ -77,6 +77,9 @@ class LedgerSegments:
             name: tuple(RateThroughout(one.window, one.rate_bps) for one in free.steps) for name, free in rates.items()
         }
 
+    def least_rate_bps(self) -> int:
+        return self.desk.ledger.terms.policy.least_rate_bps
+
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """As the ledger has it: another domain's owner is named with that."""
         local = request.local

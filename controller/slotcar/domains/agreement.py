@@ -42,7 +42,8 @@ from slotcar.domains.segment_states import (
 from slotcar.domains.sls_requests import PREFIX, SlsRequest, is_about_sls
 from slotcar.domains.subjects import Keeper, RequestedWay, Subject
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE, checked_message, issuer_of, signed_message
-from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, segment_of
+from slotcar.domains.volumes import Volume
+from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, received, segment_of
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
@@ -84,6 +85,9 @@ class SegmentKeeper(Keeper, Protocol):
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """The request as this domain's ledger has it."""
+
+    def least_rate_bps(self) -> int:
+        """What no step of a profile may be slower than, by what the domain's devices can police."""
 
 
 class ForeignNeighbour(Protocol):
@@ -163,25 +167,28 @@ class Agreement:
     def reserve(
         self, reservation: Reservation, owner: str, *, by_agent: bool = False, behind: PeerRequest | None = None,
         connection_id: str | None = None, previous: str | None = None, waits: bool = False, asker: Asker = NOBODY,
+        volume: Volume | None = None,
     ) -> Connection:  # fmt: skip
         """Begins a connection whose first domain is this one, for the asker; with `behind`, an agent asks a further domain.
 
+        `volume`: what the reservation's slots are to move.
         `waits`: it is held in all domains until `commit` or `give_up` says what becomes of it, or the hold runs out.
 
         Raises:
             NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known.
         """
-        if behind is None:
-            paths = find_paths(reservation, self.network)
-            form = plain(reservation, paths)
-            request = PeerRequest(
-                form, owner, self.name, (), written=reservation, actor=asker.name, requester=asker.kept
-            )
-        else:
-            request = behind
+        request = behind or self._first_request(reservation, owner, self.name, asker, volume)
         reservations = self._reservations
         way = reservations.begun(request, reservations.segment(request, previous))
         return self._begin(connection_id or f"{self.name}-{secrets.token_hex(8)}", way, by_agent=by_agent, waits=waits)
+
+    def _first_request(
+        self, reservation: Reservation, who: str, origin: str, asker: Asker, volume: Volume | None = None
+    ) -> PeerRequest:
+        form = plain(reservation, find_paths(reservation, self.network))
+        return PeerRequest(
+            form, who, origin, (), written=reservation, actor=asker.name, requester=asker.kept, volume=volume
+        )
 
     def agree_on(
         self, request: SlsRequest, asker: Asker = NOBODY, *, waits: bool = False, connection_id: str | None = None
@@ -228,16 +235,16 @@ class Agreement:
     def _reservations(self) -> OfReservations:
         return OfReservations(self.name, self.network, self.key, self.segments, self.neighbours, self.foreign)
 
-    def modify(self, connection_id: str, reservation: Reservation, asker: Asker = NOBODY) -> Connection:
-        """Begins another form of what is in force, for the asker.
+    def modify(
+        self, connection_id: str, reservation: Reservation, asker: Asker = NOBODY, volume: Volume | None = None
+    ) -> Connection:
+        """Begins another form of what is in force, for the asker; see `volume` of `reserve`.
 
         Raises:
             UnknownConnection, NotThatWay, NotNow: nothing is in force, or an attempt is under way; or another domain leads.
         """
         now = self.now()
-        paths = find_paths(reservation, self.network)
-        form, who = plain(reservation, paths), self._who(connection_id)
-        request = PeerRequest(form, *who, (), written=reservation, actor=asker.name, requester=asker.kept)
+        request = self._first_request(reservation, *self._who(connection_id), asker, volume)
         self._reservations.segment(request, None)
 
         def changed(connection: Connection) -> Connection:
@@ -247,6 +254,19 @@ class Agreement:
         self._step(connection_id, changed)
         self.drive(connection_id)
         return self.get(connection_id)
+
+    def restate(self, connection_id: str, volume: Volume) -> Connection:
+        """Keeps what remains of a connection's volume, which changes nothing of what is agreed on.
+
+        Raises:
+            UnknownConnection.
+        """
+
+        def restated(connection: Connection) -> Connection:
+            in_force = replace(PeerRequest.from_text(connection.in_force), volume=volume).to_text()
+            return protocol.restated(connection, in_force)
+
+        return self._step(connection_id, restated)
 
     def _who(self, connection_id: str) -> tuple[str, str]:
         request = PeerRequest.from_text(self.get(connection_id).request)
@@ -373,6 +393,17 @@ class Agreement:
             return unknown
         return self._ask_free(request, segment)
 
+    def free_along(self, reservation: Reservation, owner: str) -> FreeBehind:
+        """What is free on a reservation's way in this domain and in those behind it; its rate does not matter.
+
+        Raises:
+            NoPath, NotThatWay, NotAuthentic: see `reserve`. SlotcarError: nothing can be said of it here.
+        """
+        request = self._first_request(reservation, owner, self.name, NOBODY)
+        segment = self._reservations.segment(request, None)
+        own = self.segments.free(request, self.now())
+        return joined_with(self.name, own, self._ask_free(request, segment) if segment.next else FreeBehind())
+
     def _ask_free(self, request: PeerRequest, segment: Segment) -> FreeBehind:
         unknown = FreeBehind(unknown_beyond=(self.name,))
         neighbour = self.neighbours.get(segment.next.domain) if segment.next else None
@@ -396,13 +427,13 @@ class Agreement:
         if not neighbour.tells_free:
             return FreeBehind()
         try:
-            request = replace(PeerRequest.from_text(text), written=None)
+            request = received(text)
             segment = self._reservations.segment(request, sender)
             free = self.segments.free(request, self.now())
         except (SlotcarError, ValueError):
             return FreeBehind()
         own = {name: at_most(steps, neighbour.at_most_bps) for name, steps in free.items()}
-        return joined_with(own, self._ask_free(request, segment)) if segment.next else FreeBehind(own)
+        return joined_with(self.name, own, self._ask_free(request, segment) if segment.next else FreeBehind())
 
     # -- what was missed -----------------------------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from slotcar.base.timebase import Window, iso
 from slotcar.domains.errors import NotAuthentic
-from slotcar.domains.way import MOST_DOMAINS
+from slotcar.domains.model import MOST_DOMAINS
+from slotcar.reservation.need import MICROBITS_PER_BYTE
 
 #: The rates that both directions may have at once; beside the directions' own.
 TOGETHER = "together"
@@ -41,11 +42,13 @@ class FreeBehind:
         steps: by `together`, `forward` and `reverse`, as far as these were asked for. None where nothing is told.
         rounded: somewhere more is free than the steps say.
         unknown_beyond: the last domains that told something; behind them it is not known.
+        alone: the payload bytes that each domain leaves by itself, both ways at once, over all that was asked for.
     """
 
     steps: Mapping[str, Steps] = field(default_factory=dict)
     rounded: bool = False
     unknown_beyond: tuple[str, ...] = ()
+    alone: Mapping[str, int] = field(default_factory=dict)
 
     def to_text(self) -> str:
         document = {
@@ -55,6 +58,7 @@ class FreeBehind:
             },
             "rounded": self.rounded,
             "unknown_beyond": list(self.unknown_beyond),
+            "alone": dict(self.alone),
         }
         return json.dumps(document, sort_keys=True)
 
@@ -70,9 +74,12 @@ class FreeBehind:
             beyond = tuple(document["unknown_beyond"])
             if len(beyond) > MOST_DOMAINS or not all(isinstance(one, str) and one.isprintable() for one in beyond):
                 raise ValueError
+            alone = {str(name): int(count) for name, count in document.get("alone", {}).items()}
+            if len(alone) > MOST_DOMAINS or not all(name.isprintable() for name in alone):
+                raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NotAuthentic(f"what {sender} tells of what is free cannot be read") from error
-        return cls(steps, bool(document.get("rounded")), beyond)
+        return cls(steps, bool(document.get("rounded")), beyond, alone)
 
 
 def _steps(listed: Sequence[Sequence[Any]]) -> Steps:
@@ -98,10 +105,16 @@ def at_most(steps: Steps, rate_bps: int | None) -> Steps:
     return tuple(RateThroughout(step.window, min(step.rate_bps, rate_bps)) for step in steps)
 
 
-def joined_with(own: Mapping[str, Steps], behind: FreeBehind) -> FreeBehind:
+def joined_with(name: str, own: Mapping[str, Steps], behind: FreeBehind) -> FreeBehind:
     """What a domain has, and those behind it."""
-    steps = {name: least(each, behind.steps[name]) if name in behind.steps else each for name, each in own.items()}
-    return FreeBehind(steps, behind.rounded, behind.unknown_beyond)
+    steps = {way: least(each, behind.steps[way]) if way in behind.steps else each for way, each in own.items()}
+    alone = {name: free_bytes(own[TOGETHER])} if TOGETHER in own else {}
+    return FreeBehind(steps, behind.rounded, behind.unknown_beyond, {**alone, **behind.alone})
+
+
+def free_bytes(steps: Steps) -> int:
+    """The payload that all that is free moves."""
+    return sum(one.rate_bps * (one.window.end_us - one.window.start_us) for one in steps) // MICROBITS_PER_BYTE
 
 
 def least(one: Steps, other: Steps) -> Steps:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
+#: More domains than any path has.
+MOST_DOMAINS = 64
 #: How long a segment is held while the domains behind it are asked.
 HOLD = timedelta(seconds=120)
 #: How long it is held at most before all of them have answered, however often they say that they are at work.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from slotcar.domains.model import Connection, PeerMessage
 from slotcar.domains.neighbours import Neighbour, known
 from slotcar.domains.subjects import Keeper, RequestedWay
 from slotcar.domains.tickets import TicketTerms, checked_ticket, signed_ticket
-from slotcar.domains.way import PeerRequest, Segment, for_next, require_this_way, segment_of
+from slotcar.domains.way import PeerRequest, Segment, for_next, received, require_this_way, segment_of
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar_client.wire.events import Kind as EventKind
@@ -32,7 +32,7 @@ class OfReservations:
     foreign: Mapping[str, Any]
 
     def way(self, text: str, sender: str, now: datetime) -> RequestedWay:
-        request = replace(PeerRequest.from_text(text), written=None)
+        request = received(text)
         segment = self.segment(request, sender)
         if request.reservation.end <= now:
             raise NotThatWay(f"{self.name}: the reservation is over by this domain's clock")

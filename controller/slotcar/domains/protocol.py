@@ -94,6 +94,12 @@ def changed(
     )
 
 
+def restated(connection: Connection, in_force: str) -> Connection:
+    """The connection with what is in force said otherwise, in words that no other domain gets."""
+    request = in_force if connection.request == connection.in_force else connection.request
+    return replace(connection, in_force=in_force, request=request)
+
+
 def ended(connection: Connection, why: str) -> Connection:
     """The end of the connection in all domains. An attempt is given up; one that others may have decided is ended, too."""
     if connection.phase in OVER:

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.base.problems import printable
-from slotcar.domains.model import OVER, Connection, ConnectionPhase
-from slotcar.domains.way import MOST_DOMAINS
+from slotcar.domains.model import MOST_DOMAINS, OVER, Connection, ConnectionPhase
 from slotcar.store.connections import SegmentRow
 
 LONGEST_WORDS = 500

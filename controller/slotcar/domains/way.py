@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,9 @@ from pydantic import ValidationError
 
 from slotcar.base.vocabulary import Direction
 from slotcar.domains.errors import NotThatWay
+from slotcar.domains.model import MOST_DOMAINS
 from slotcar.domains.tickets import digest_of
+from slotcar.domains.volumes import Volume
 from slotcar.network import Network
 from slotcar.network.model import InterfaceId
 from slotcar.network.path import Path
@@ -23,8 +25,6 @@ from slotcar.policy.reserving import ATTESTATION, COMMUNITY, CONNECTION
 from slotcar.reservation.model import Reservation
 
 LABEL = CONNECTION
-#: More domains than any path has.
-MOST_DOMAINS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class PeerRequest:
             has them: that of the receiver, and its own.
         written: in the first domain, the reservation as its owner wrote it; nobody else gets that.
         actor, requester: there, who asked for it; see `slotcar.policy.recalling`.
+        volume: there, what the slots are to move, where that was asked for.
     """
 
     reservation: Reservation
@@ -77,6 +78,7 @@ class PeerRequest:
     written: Reservation | None = None
     actor: str = ""
     requester: Mapping[str, Any] | None = None
+    volume: Volume | None = None
 
     @property
     def local(self) -> Reservation:
@@ -100,6 +102,8 @@ class PeerRequest:
         }
         if self.actor:
             document |= {"actor": self.actor, "requester": self.requester}
+        if self.volume:
+            document["volume"] = self.volume.to_document()
         return json.dumps(document, sort_keys=True)
 
     @classmethod
@@ -124,9 +128,19 @@ def _request_of(text: str) -> PeerRequest:
         written = Reservation.from_document(document["written"]) if document.get("written") else None
         ends = document["own"], document["other"]
         asker = str(document.get("actor", "")), document.get("requester")
-        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker)
+        volume = Volume.from_document(document["volume"]) if document.get("volume") else None
+        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
         raise NotThatWay("what was asked is no request between domains") from error
+
+
+def received(text: str) -> PeerRequest:
+    """A neighbour's request, without what each domain says of its own clients alone.
+
+    Raises:
+        NotThatWay: it is none.
+    """
+    return replace(PeerRequest.from_text(text), written=None, volume=None)
 
 
 def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:

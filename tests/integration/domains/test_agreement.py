@@ -39,11 +39,11 @@ def test_a_chain_commits_everywhere(world: World) -> None:
     assert not world.held()
 
 
-def limit(world: World, at_most_bps: int) -> None:
-    """Has lbnl let esnet ask for so much at most."""
-    ledger = world.ledgers["lbnl"]
+def limit(world: World, at_most_bps: int, name: str = "lbnl") -> None:
+    """Has a domain let the one before it ask for so much at most."""
+    ledger, previous = world.ledgers[name], NAMES[NAMES.index(name) - 1]
     policy = ledger.terms.policy
-    reserving = replace(policy.reserving, agreements={"esnet": {"at_most_bps": at_most_bps}})
+    reserving = replace(policy.reserving, agreements={previous: {"at_most_bps": at_most_bps}})
     ledger.set_terms(replace(ledger.terms, policy=replace(policy, reserving=reserving)))
 
 

@@ -34,7 +34,7 @@ def test_where_the_other_says_nothing_nothing_is_free() -> None:
 
 def test_what_one_does_not_tell_is_as_the_other_has_it() -> None:
     behind = FreeBehind({"forward": steps((0, 4, 3))}, unknown_beyond=("esnet",))
-    joined = joined_with({"forward": steps((0, 4, 10)), "reverse": steps((0, 4, 7))}, behind)
+    joined = joined_with("anl", {"forward": steps((0, 4, 10)), "reverse": steps((0, 4, 7))}, behind)
     assert joined.steps == {"forward": steps((0, 4, 3)), "reverse": steps((0, 4, 7))}
     assert joined.unknown_beyond == ("esnet",)
     assert at_most(steps((0, 1, 9), (1, 2, 4)), 5) == steps((0, 1, 5), (1, 2, 4))
