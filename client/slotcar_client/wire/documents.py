@@ -1299,6 +1299,16 @@ class KeptTicket(TypedDict):
     ticket: Annotated[str, "the JWS"]
 
 
+class ConnectionVolume(TypedDict):
+    """What a connection is to move by a deadline, as its first domain knows it."""
+
+    volume_bytes: int
+    by: Time
+    remaining_bytes: Annotated[int, "as it was at `at`"]
+    at: Time
+    missing_bytes: Annotated[int, "what its slots do not move by the deadline"]
+
+
 class Connection(TypedDict):
     """A reservation over several domains, as one of them knows it."""
 
@@ -1316,6 +1326,10 @@ class Connection(TypedDict):
     why: Annotated[str, "why the last attempt failed, or it is over"]
     hold_until: Time
     slots: list[Slot]
+    volume: Annotated[ConnectionVolume | None, "what the slots are to move; null of fixed rates, and in other domains"]
+    members: Annotated[
+        list[str], "in the first domain, the connections that are reserved together, this one among them"
+    ]
     ticket: Annotated[str, "for an agent to show to the previous domain"]
     request_for_next: Annotated[str, "what an agent asks the next domain for"]
     rests_on: Annotated[KeptTicket | None, "the next domain's ticket; null where none is kept"]

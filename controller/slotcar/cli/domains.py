@@ -86,11 +86,19 @@ def list_(api: Api = None, token_file: TokenFile = None) -> None:
 
 @domains.command()
 def reserve(file: File, api: Api = None, token_file: TokenFile = None) -> None:
-    """Reserve over several domains: this controller asks the next one, and so on. All commit, or none."""
-    from slotcar_client.wire.verbs import Connect
+    """Reserve over several domains: this controller asks the next one, and so on. All commit, or none.
 
+    Of a group (`together:`) all members are committed in all domains, or none is.
+    """
+    from slotcar_client.wire.verbs import Connect, ConnectTogether
+
+    group = _group_of(file)
     with remote(api, token_file) as slotcar:
-        _show(slotcar.send(Connect(_reservation_of(file))))
+        if group is None:
+            _show(slotcar.send(Connect(_reservation_of(file))))
+            return
+        for one in slotcar.send(ConnectTogether(group))["items"]:
+            _show(one)
 
 
 @domains.command()
@@ -100,6 +108,25 @@ def modify(connection: ConnectionArgument, file: File, api: Api = None, token_fi
 
     with remote(api, token_file) as slotcar:
         _show(slotcar.send(ModifyConnection(connection, _reservation_of(file))))
+
+
+@domains.command()
+def progress(
+    connection: ConnectionArgument,
+    remaining: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="what of the volume remains, such as `15 GB`; `0 B` ends it", show_default=False
+        ),
+    ],
+    api: Api = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Say what remains of a volume by a deadline. Its rates change in all domains, or in none."""
+    from slotcar_client.wire.verbs import ReportConnection
+
+    with remote(api, token_file) as slotcar:
+        _show(slotcar.send(ReportConnection(connection, remaining)))
 
 
 @domains.command()
@@ -147,6 +174,28 @@ def show(connection: ConnectionArgument, api: Api = None, token_file: TokenFile 
         _show(slotcar.send(ConnectionStatus(connection)))
 
 
+def _group_of(file: Path) -> dict[str, Any] | None:
+    """The group of a file that has one alone; None where it has none.
+
+    Raises:
+        InvalidInput: anything in the file is wrong, or it has more than that group.
+    """
+    from slotcar.base.located_yaml import load, read_text
+    from slotcar.base.problems import InvalidInput, Problem
+    from slotcar.cli.session import now
+    from slotcar.reservation.loading import load_text
+
+    text = read_text(file)
+    data = load(text, str(file)).data
+    if not isinstance(data, dict) or "together" not in data:
+        return None
+    load_text(text, str(file), now())
+    groups = data["together"]
+    if len(groups) != 1 or data.get("reservations"):
+        raise InvalidInput([Problem(str(file), 0, "", "is to say one group and nothing beside it", str(len(groups)))])
+    return {**(data.get("defaults") or {}), **groups[0]}
+
+
 def _reservation_of(file: Path) -> dict[str, Any]:
     """
     Raises:
@@ -176,9 +225,22 @@ def _show(connection: documents.Connection) -> None:
         f"{connection['connection']}  {connection['owner']}/{connection['name']}",
         f"way    {_way(connection)}",
         f"state  {_state(connection)}",
+        *_volume(connection),
         *(f"  {_segment(segment)}" for segment in connection["segments"]),
     ]
     stdout().print("\n".join(lines), highlight=False, soft_wrap=True)
+
+
+def _volume(connection: documents.Connection) -> list[str]:
+    from slotcar.base.units import format_bytes, format_bytes_about
+
+    volume = connection["volume"]
+    if volume is None:
+        return []
+    missing_bytes = volume["missing_bytes"]
+    missing = f"; {format_bytes_about(missing_bytes, up=True)} of it cannot be moved by then" if missing_bytes else ""
+    remaining = f"{format_bytes(volume['remaining_bytes'])} of {format_bytes(volume['volume_bytes'])}"
+    return [f"volume {remaining} to be moved at {volume['at']}, by {volume['by']}{missing}"]
 
 
 def _way(connection: documents.Connection) -> str:

@@ -8,10 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slotcar.base.timebase import iso
+from slotcar.base.units import parse_remaining_bytes
 from slotcar.book.rules.request_limits import require_reason
 from slotcar.book.rules.roles import only_owner, owner_for
+from slotcar.desk.agreeing import LONGEST_WAIT_S, volumes_of
 from slotcar.desk.desk import Desk, answers
+from slotcar.desk.reading import parsed_text
 from slotcar.desk.reservations import owner_of_body
+from slotcar.domains.agreeing_on_volumes import volume_of
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.errors import ConnectionRefused, NotThatWay, UnknownConnection
 from slotcar.domains.model import Connection
@@ -20,6 +24,7 @@ from slotcar.domains.sls_requests import is_about_sls
 from slotcar.domains.tickets import claims_of
 from slotcar.domains.way import Asker, PeerRequest
 from slotcar.planning.errors import NotPossible
+from slotcar.planning.source import members_of_groups
 from slotcar.policy.asking import require
 from slotcar.policy.caller import Caller
 from slotcar.policy.recalling import kept_of
@@ -27,8 +32,6 @@ from slotcar.reservation import from_mapping, require_valid
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire import documents, verbs
 
-#: So long a client waits for the domains to agree; it may ask again.
-LONGEST_WAIT_S = 30.0
 MOST_LISTED = 1000
 #: So long it is waited for neighbours that are asked about what is open.
 LONGEST_SETTLING_S = 10.0
@@ -39,10 +42,26 @@ def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> d
     reservation = _reservation(verb.reservation, caller, now)
     agreement = agreement_of(desk)
     asker = asker_of(caller, reservation.owner)
-    connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent, asker=asker)
+    if reservation.need is not None and not verb.agent:
+        return _document(agreement, volumes_of(agreement).reserve(reservation, reservation.owner, asker))
+    volume = None
+    if reservation.need is not None:
+        proposal = volumes_of(agreement).proposal(reservation, reservation.owner)
+        reservation, volume = proposal.reservation, proposal.volume
+    connection = agreement.reserve(reservation, reservation.owner, by_agent=verb.agent, asker=asker, volume=volume)
     if not verb.agent:
         connection = agreement.in_force(connection.id, connection.version, LONGEST_WAIT_S)
     return _document(agreement, _not_refused(connection))
+
+
+@answers(verbs.ConnectTogether)
+def connect_together(verb: verbs.ConnectTogether, desk: Desk, caller: Caller, now: datetime) -> documents.Connections:
+    agreement = agreement_of(desk)
+    owner = owner_of_body(verb.group, caller)
+    routed = members_of_groups([{**verb.group, "owner": owner}], now, desk.settings.max_windows, desk.network)
+    members = [(require_valid(one.reservation), None) for one in routed]
+    ids = agreement.reserve_together(members, owner, asker_of(caller, owner))
+    return {"items": [_document(agreement, each) for each in agreement.all_in_force(ids, LONGEST_WAIT_S)]}
 
 
 @answers(verbs.ConnectFurther)
@@ -85,8 +104,21 @@ def modify_connection(verb: verbs.ModifyConnection, desk: Desk, caller: Caller, 
             f"connection {verb.connection} is {'/'.join(before.reservation.key)}: it keeps owner and name"
         )
     asker = asker_of(caller, reservation.owner)
+    if reservation.need is not None:
+        return _document(agreement, volumes_of(agreement).change(verb.connection, reservation, asker))
     connection = agreement.modify(verb.connection, reservation, asker)
     return _document(agreement, agreement.in_force(verb.connection, connection.version, LONGEST_WAIT_S))
+
+
+@answers(verbs.ReportConnection)
+def report_connection(
+    verb: verbs.ReportConnection, desk: Desk, caller: Caller, _now: datetime
+) -> documents.Connection:
+    agreement = agreement_of(desk)
+    connection = _changeable(agreement, verb.connection, caller)
+    remaining_bytes = parsed_text("remaining", parse_remaining_bytes, verb.remaining)
+    asker = asker_of(caller, _owner(connection, agreement.name))
+    return _document(agreement, volumes_of(agreement).report(verb.connection, remaining_bytes, asker))
 
 
 @answers(verbs.EndConnection)
@@ -247,6 +279,8 @@ def _document(agreement: Agreement, connection: Connection) -> documents.Connect
             }
             for slot in request.reservation.slots
         ],
+        "volume": _volume(connection),
+        "members": list(connection.members),
         "ticket": agreement.ticket_for(connection) if connection.by_agent else "",
         "request_for_next": agreement.request_for_next(connection.id) if connection.by_agent else "",
         "rests_on": _kept_ticket(connection),
@@ -262,6 +296,19 @@ def _document(agreement: Agreement, connection: Connection) -> documents.Connect
             }
             for state in agreement.segment_states(connection)
         ],
+    }
+
+
+def _volume(connection: Connection) -> documents.ConnectionVolume | None:
+    volume = volume_of(connection)
+    if volume is None:
+        return None
+    return {
+        "volume_bytes": volume.need.volume_bytes,
+        "by": iso(volume.need.by),
+        "remaining_bytes": volume.remaining_bytes,
+        "at": iso(volume.at.replace(microsecond=0)),
+        "missing_bytes": volume.missing_bytes,
     }
 
 

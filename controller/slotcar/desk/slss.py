@@ -12,7 +12,8 @@ from slotcar.book.agreed_slss import AgreedSls, SlsForm
 from slotcar.book.errors import SlsRefused
 from slotcar.book.rules.request_limits import require_reason
 from slotcar.book.slss import promises
-from slotcar.desk.connections import LONGEST_WAIT_S, agreement_of, asker_of
+from slotcar.desk.agreeing import LONGEST_WAIT_S
+from slotcar.desk.connections import agreement_of, asker_of
 from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reading import parsed
 from slotcar.domains.agreement import Agreement

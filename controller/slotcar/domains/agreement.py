@@ -19,8 +19,9 @@ from typing import Any, Protocol
 import structlog
 
 from slotcar.base.problems import SlotcarError, printable, shortened
+from slotcar.base.vocabulary import OnFailure
 from slotcar.book.errors import LedgerUnavailable
-from slotcar.domains import protocol
+from slotcar.domains import protocol, together, volumes
 from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
 from slotcar.domains.keeping import connection_of, row_of
@@ -62,6 +63,8 @@ ASK_AGAIN = timedelta(seconds=1)
 #: How often it is looked what devices have of a slot.
 LOOK_AT_SLOTS = timedelta(seconds=5)
 FORGET_TICKETS_EVERY = timedelta(hours=1)
+#: A volume that its slots do not move in time is planned again so often: room may have come free.
+PLAN_AGAIN = timedelta(seconds=60)
 #: What is asked, and answered, of what is free: it belongs to no connection, and changes nothing.
 ENQUIRE, FREE = "enquire", "free"
 #: What is known of the slot of a connection of which nothing was looked at.
@@ -134,6 +137,7 @@ class Agreement:
     name: the domain's. network: as `seen_by` gives it. spread: runs what sends messages, beside whoever asked.
     foreign: neighbours that speak another protocol. closes: what ends with it.
     watchers: are told which connection has changed. slss: for SLSs that are agreed on with neighbours; None for none.
+    plan_again: finds the slots of a connection's volume again; see `slotcar.domains.agreeing_on_volumes`.
     """
 
     name: str
@@ -149,11 +153,13 @@ class Agreement:
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     foreign: Mapping[str, ForeignNeighbour] = field(default_factory=dict)
     slss: OfSlss | None = None
+    plan_again: Callable[[str], object] | None = None
     meetings: Meetings = field(default_factory=Meetings)
     _locks: dict[str, _Lock] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
     _queried_at: dict[tuple[str, str], datetime] = field(default_factory=dict)
+    _planned_at: dict[str, datetime] = field(default_factory=dict)
     _slots: dict[str, tuple[str, bool]] = field(default_factory=dict)
     #: Connections of which a slot is open, and when it was looked at what devices have of it.
     _open: dict[str, datetime] = field(default_factory=dict)
@@ -206,6 +212,65 @@ class Agreement:
         if self.slss is None:
             raise NotThatWay(f"{self.name} agrees on no SLSs with its neighbours")
         return self.slss
+
+    def reserve_together(
+        self, members: Sequence[tuple[Reservation, Volume | None]], owner: str, asker: Asker = NOBODY
+    ) -> tuple[str, ...]:
+        """Begins connections that are committed in all domains together, or not at all; their ids.
+
+        Raises:
+            NoPath, NotThatWay, NotAuthentic: as `reserve`, of any of them.
+        """
+        reservations, begun = self._reservations, []
+        for reservation, volume in members:
+            alone = reservation.model_copy(update={"together": None})
+            request = self._first_request(alone, owner, self.name, asker, volume)
+            way = reservations.begun(request, reservations.segment(request, None))
+            begun.append(self._begun(f"{self.name}-{secrets.token_hex(8)}", way))
+        goes_on = [one.together is not None and one.together.on_failure is not OnFailure.END_ALL for one, _ in members]
+        formed = together.formed(begun, goes_on)
+        rows = [(row_of(each, 1, self.now()), self._subject(each.id).event_of(None, each)) for each in formed]
+        self.store.add_all(rows)
+        for each in formed:
+            self.drive(each.id)
+        return tuple(each.id for each in formed)
+
+    def all_in_force(self, members: Sequence[str], timeout_s: float) -> tuple[Connection, ...]:
+        """The connections that are reserved together, once they are in force.
+
+        Raises:
+            ConnectionRefused: one was refused, and with it all; or they are not decided yet.
+        """
+        until_s = time.monotonic() + timeout_s
+        connections = [self.settled(each, max(0.0, until_s - time.monotonic())) for each in members]
+        refused = together.refused_first(connections)
+        if refused is not None:
+            raise ConnectionRefused(f"{PeerRequest.from_text(refused.request).reservation.name}: {refused.why}")
+        return tuple(self.in_force(each, 1, 0) for each in members)
+
+    def _decide_together(self, members: Sequence[str]) -> None:
+        """Takes what is to be decided of connections that are reserved together, in one transaction."""
+        for _ in range(MOST_TRIES):
+            rows = [self._row(each) for each in members]
+            before = [connection_of(row) for row in rows]
+            changed = [
+                (row, old, new)
+                for row, old, new in zip(rows, before, together.decided(before), strict=True)
+                if new != old
+            ]
+            if not changed:
+                return
+            now = self.now()
+            kept = [
+                (row_of(new, row.revision + 1, now), self._subject(new.id).event_of(old, new))
+                for row, old, new in changed
+            ]
+            if self.store.change_all(kept):
+                for _, old, new in changed:
+                    self._tell_of(old, new)
+                    self.drive(new.id)
+                return
+        raise LedgerUnavailable(f"connections {', '.join(members)} are changed by others all the time")
 
     def _begin(
         self, connection_id: str, way: RequestedWay, *, by_agent: bool = False, waits: bool = False
@@ -728,8 +793,10 @@ class Agreement:
         if self.slss is not None:
             self.slss.tick(now)
         for row in (*self.store.unsettled(), *self.store.over(now, ConnectionPhase.START.value)):
-            self._step(row.id, lambda each: protocol.elapsed(each, now))
+            after = self._step(row.id, lambda each: protocol.elapsed(each, now))
             self.drive(row.id)
+            if after.members:
+                self._decide_together(after.members)
         for row in self._due(now):
             self._look_after(row, now)
             self._to_look_at.discard(row.id)
@@ -759,6 +826,8 @@ class Agreement:
         connection = connection_of(row)
         if not connection.committed:
             return
+        if connection.members:
+            self._decide_together(connection.members)
         subject = self._subject(connection.id)
         if not subject.keeper.is_in_force(connection):
             self.end(connection.id, "its segment was cancelled")
@@ -772,7 +841,28 @@ class Agreement:
         if not is_open:
             self._open.pop(connection.id, None)
         asks_at = min((self._queried_at.get(key, now) for key in keys), default=now) + ASK_EVERY
+        if self._is_off(connection, now):
+            self._plan_again(connection.id, now)
+            asks_at = min(asks_at, now + PLAN_AGAIN)
         self.store.look_at(row.id, row.revision, min(asks_at, changes_at or asks_at))
+
+    def _is_off(self, connection: Connection, now: datetime) -> bool:
+        """Whether its slots move more or less than what remains of its volume."""
+        if is_about_sls(connection.id) or not connection.is_first:
+            return False
+        request = PeerRequest.from_text(connection.in_force)
+        return request.volume is not None and volumes.is_off(request.local, request.volume, now)
+
+    def _plan_again(self, connection_id: str, now: datetime) -> None:
+        plan_again, planned_at = self.plan_again, self._planned_at.get(connection_id, _LONG_AGO)
+        if plan_again is None or now - planned_at < PLAN_AGAIN:
+            return
+        self._planned_at[connection_id] = now
+
+        def plan() -> None:
+            plan_again(connection_id)
+
+        self.spread(plan)
 
     def _look_at_slot(self, connection_id: str, now: datetime) -> None:
         """Tells the neighbours what devices have of the slot that is open, where that is something else than before."""
@@ -794,6 +884,7 @@ class Agreement:
         with self._changed:
             old, long_ago = now - 4 * LONGEST_REPEAT, now - 2 * ASK_EVERY
             self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
+            self._planned_at = {key: at for key, at in self._planned_at.items() if now - at < PLAN_AGAIN}
             self._queried_at = {key: at for key, at in self._queried_at.items() if at > long_ago}
             self._slots = {key: each for key, each in self._slots.items() if key in self._open or each != _NO_SLOT}
         if self._tickets_forgotten is None or now - self._tickets_forgotten >= FORGET_TICKETS_EVERY:
@@ -812,17 +903,23 @@ class Agreement:
                 return after
             says = self._subject(connection_id).event_of(before, after)
             if self.store.change(row_of(after, row.revision + 1, self.now()), says):
-                with self._changed:
-                    self._changed.notify_all()
-                for watcher in self.watchers:
-                    watcher(connection_id)
-                news = protocol.news(before, after)
-                if news is not None:
-                    self._say(news)
-                for neighbour in tells(before, after):
-                    self._say(self._telling(after, neighbour))
+                self._tell_of(before, after)
                 return after
         raise LedgerUnavailable(f"connection {connection_id} is changed by others all the time")
+
+    def _tell_of(self, before: Connection, after: Connection) -> None:
+        """Tells of a step that is kept: who waits, neighbours, and those that are reserved together with it."""
+        with self._changed:
+            self._changed.notify_all()
+        for watcher in self.watchers:
+            watcher(after.id)
+        news = protocol.news(before, after)
+        if news is not None:
+            self._say(news)
+        for neighbour in tells(before, after):
+            self._say(self._telling(after, neighbour))
+        if after.members and after.phase is not before.phase:
+            self.spread(lambda: self._decide_together(after.members))
 
     def _row(self, connection_id: str) -> ConnectionRow:
         row = self.store.find(connection_id)

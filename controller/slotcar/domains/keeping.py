@@ -31,6 +31,7 @@ def connection_of(row: ConnectionRow) -> Connection:
             values[name] = datetime.fromisoformat(values[name])
     for name, kind in _ENUMS.items():
         values[name] = kind(values[name])
+    values["members"] = tuple(values.get("members", ()))
     return Connection(**values)
 
 

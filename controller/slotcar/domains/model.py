@@ -135,6 +135,8 @@ class Connection:
         held_until: until when the ledger holds the segment by itself.
         ticket: what the next domain has signed for the attempt.
         why: why the last attempt failed, or the connection is over.
+        members: in the first domain, the connections that are reserved together with this one, which is among them.
+        goes_on: there, that the others go on without it, once they are in force.
     """
 
     id: str
@@ -157,6 +159,8 @@ class Connection:
     in_force: str = ""
     why: str = ""
     waits: bool = False
+    members: tuple[str, ...] = ()
+    goes_on: bool = False
 
     @property
     def is_first(self) -> bool:

@@ -228,7 +228,7 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
         NotThatWay: it is of a kind that only one domain can carry.
     """
     kinds = {
-        "a volume by a deadline": reservation.need, "a background share": reservation.share,
+        "a volume by a deadline, whose slots are not found yet,": reservation.need,
         "a claim": reservation.claim, "a member of a group": reservation.together,
         "a bound of delay": reservation.delay or reservation.jitter,
     }  # fmt: skip

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Executable, Table, delete, select, update
+from sqlalchemy import Engine, Executable, Table, Update, delete, select, update
 from sqlalchemy.dialects import postgresql
 
 from slotcar.store import database, schema
@@ -52,6 +52,10 @@ class TicketRow:
     ends: datetime
 
 
+class _NotAll(Exception):
+    """Somebody was quicker with one of several rows: the transaction is given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionStore:
     """`table`: of those of `schema` that have a connection's columns.
@@ -72,10 +76,7 @@ class ConnectionStore:
 
     def change(self, row: ConnectionRow, says: Kind | None = None) -> bool:
         """Whether it had the revision before this one; else somebody was quicker, and nothing is written."""
-        columns = self.table.c
-        where = (columns.id == row.id, columns.revision == row.revision - 1)
-        changed = update(self.table).where(*where).values(self._values(row))
-        return self._keep(changed.returning(columns.id), row.changed_at, says)
+        return self._keep(self._changed(row).returning(self.table.c.id), row.changed_at, says)
 
     def _keep(self, statement: Executable, now: datetime, says: Kind | None) -> bool:
         """Whether the statement has written a row; only then the event is kept, too."""
@@ -87,6 +88,38 @@ class ConnectionStore:
             if is_kept:
                 write_events(connection, head, [(now, says.kind, None, None, says.details)])
         return is_kept
+
+    def add_all(self, rows: Sequence[tuple[ConnectionRow, Kind | None]]) -> bool:
+        """As `add`, all of them or none; whether none was there."""
+        inserts = [
+            (postgresql.insert(self.table).values(self._values(row)).on_conflict_do_nothing(), row, says)
+            for row, says in rows
+        ]
+        return self._keep_all([(insert.returning(self.table.c.id), row, says) for insert, row, says in inserts])
+
+    def change_all(self, rows: Sequence[tuple[ConnectionRow, Kind | None]]) -> bool:
+        """As `change`, all of them or none; whether all had the revisions before these."""
+        return self._keep_all([(self._changed(row).returning(self.table.c.id), row, says) for row, says in rows])
+
+    def _changed(self, row: ConnectionRow) -> Update:
+        columns = self.table.c
+        return (
+            update(self.table)
+            .where(columns.id == row.id, columns.revision == row.revision - 1)
+            .values(self._values(row))
+        )
+
+    def _keep_all(self, statements: Sequence[tuple[Executable, ConnectionRow, Kind | None]]) -> bool:
+        try:
+            with database.writing(self.engine) as (connection, head):
+                for statement, row, says in statements:
+                    if connection.execute(statement).one_or_none() is None:
+                        raise _NotAll
+                    if says is not None:
+                        write_events(connection, head, [(row.changed_at, says.kind, None, None, says.details)])
+        except _NotAll:
+            return False
+        return True
 
     def find(self, connection_id: str) -> ConnectionRow | None:
         with database.reading(self.engine) as connection:

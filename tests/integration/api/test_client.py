@@ -215,7 +215,9 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     assert slotcar.send(verbs.Connections())["items"] == []
     assert slotcar.send(verbs.Domains())["domain"] is None
     for one in (
-        verbs.Connect(body("over")), verbs.ConnectFurther("c-1"), verbs.ShowTicket("c-1"), verbs.CommitConnection("c-1"),
+        verbs.Connect(body("over")), verbs.ConnectTogether({"name": "run", "owner": "hep"}),
+        verbs.ReportConnection("c-1", "1 GB"),
+        verbs.ConnectFurther("c-1"), verbs.ShowTicket("c-1"), verbs.CommitConnection("c-1"),
         verbs.ModifyConnection("c-1", body("over")), verbs.EndConnection("c-1"), verbs.ConnectionStatus("c-1"),
         verbs.SettleConnections(),
     ):  # fmt: skip

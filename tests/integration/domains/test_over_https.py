@@ -23,7 +23,7 @@ from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
 from slotcar.book.rules.roles import Role
-from slotcar.desk import connections
+from slotcar.desk import agreeing, connections
 from slotcar.desk.agreeing import agreement_for
 from slotcar.desk.desk import Desk
 from slotcar.domains import carrying
@@ -62,7 +62,8 @@ class Controllers:
 def controllers(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controllers]:
     """On the databases of `world`, whose own controllers do nothing here. They wait as long as only a hang takes."""
     monkeypatch.setattr(carrying, "TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(connections, "LONGEST_WAIT_S", PATIENCE_S)
+    for module in (agreeing, connections):
+        monkeypatch.setattr(module, "LONGEST_WAIT_S", PATIENCE_S)
     with running(world) as started:
         yield started
 
@@ -140,6 +141,47 @@ def test_a_chain_over_https(controllers: Controllers) -> None:
     neighbours = controllers.ask("esnet", "GET", "/v1/domains")["neighbours"]
     assert [(one["domain"], one["trouble"]) for one in neighbours] == [("anl", ""), ("lbnl", "")]
     assert all(abs(one["clock_ahead_ms"]) < 5_000 for one in neighbours)
+
+
+VOLUME = {key: value for key, value in RESERVATION.items() if key not in ("rate", "start", "duration")} | {
+    "name": "run-7", "volume": "20 GB", "by": "now + 3 h",
+}  # fmt: skip
+FLOW = {key: RESERVATION[key] for key in ("source", "destination", "protocol", "service", "direction", "rate")}
+GROUP = {
+    "name": "both", "owner": "hep", "start": "now + 1 h", "duration": "PT1H",
+    "members": [{"name": "one", "network": FLOW | {"destination": "lbnl-premium:5001"}},
+                {"name": "other", "network": FLOW | {"destination": "lbnl-premium:5002"}}],
+}  # fmt: skip
+
+
+def test_a_volume_and_a_group_over_https(controllers: Controllers) -> None:
+    volume = controllers.ask("anl", "POST", "/v1/connections", VOLUME, 201)
+    assert volume["volume"]["remaining_bytes"] == 20 * 10**9
+    path = f"/v1/connections/{volume['connection']}"
+    told = controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "1 GB"})
+    assert (told["committed"], told["volume"]["remaining_bytes"], told["volume"]["missing_bytes"]) == (2, 10**9, 0)
+    (entry,) = controllers.ask("lbnl", "GET", "/v1/reservations")["items"]
+    assert entry["reservation"]["slots"] == told["slots"]
+    assert controllers.ask("lbnl", "GET", path)["volume"] is None
+    more = controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "2 GB"}, 409)
+    assert "2 GB of run-7 cannot remain" in more["detail"]
+    elsewhere = controllers.ask("lbnl", "POST", f"{path}/progress", {"remaining": "1 GB"}, 409)
+    assert "is reported to anl, where it begins" in elsewhere["detail"]
+    page = controllers.clients["anl"].get(f"/connections/{volume['connection']}").text
+    assert "1 GB of 20 GB" in page
+    too_much = controllers.ask("anl", "POST", "/v1/connections", VOLUME | {"name": "all", "volume": "90 GB"}, 409)
+    assert "90 GB by" in too_much["detail"]
+    one, other = controllers.ask("anl", "POST", "/v1/connections/together", GROUP, 201)["items"]
+    assert one["members"] == [one["connection"], other["connection"]]
+    large = GROUP | {
+        "name": "large",
+        "members": [GROUP["members"][0], {"name": "x", "network": FLOW | {"rate": "40 Mbit/s"}}],
+    }
+    refused = controllers.ask("anl", "POST", "/v1/connections/together", large, 409)
+    assert refused["detail"].startswith("large.x: anl: ")
+    controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "0 B"})
+    over = controllers.ask("anl", "GET", path)
+    assert over["why"] == "anl: all of its volume is moved"
 
 
 SLSS = {

@@ -212,3 +212,19 @@ def test_a_controller_that_is_killed_while_a_profile_moves_leaves_one_in_all(wor
     assert (held["anl"] == before) is (first.committed == 1)
     assert volume_of(first).remaining_bytes == 5 * GB, "the report was kept before"  # type: ignore[union-attr]
     assert not world.held()
+
+
+def test_the_controller_plans_a_volume_again_that_is_behind_once_a_minute(world: World) -> None:
+    anl, volumes = world.domains["anl"], volumes_of(world)
+    anl.plan_again = volumes.plan_again
+    busy = reserved(world, 30_000_000, "busy")
+    connection = volumes.reserve(volume(35 * GB), "hep")
+    world.now += timedelta(minutes=50)
+    volumes.report(connection.id, 35 * GB)
+    anl.end(busy, "not needed")
+    world.run()
+    world.tick(timedelta(seconds=2))
+    assert volume_of(anl.get(connection.id)).missing_bytes == 0  # type: ignore[union-attr]
+    committed = anl.get(connection.id).committed
+    world.tick(timedelta(seconds=61))
+    assert anl.get(connection.id).committed == committed, "its slots will do"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from slotcar_client.wire import documents
 from slotcar_client.wire.documents import Keyword
-from slotcar_client.wire.verbs.texts import Reason
+from slotcar_client.wire.verbs.texts import LONGEST_QUANTITY, QUANTITY_PATTERN, Reason
 from slotcar_client.wire.verbs.verb import BODY, CHANGE, Place, Verb
 
 ConnectionName = Annotated[
@@ -37,6 +37,22 @@ class Connect(
 
     reservation: Annotated[Mapping[str, Any], Place.WHOLE]
     agent: Annotated[bool, Place.QUERY, "the client asks the other domains itself"] = False
+
+
+@dataclass(frozen=True)
+class ConnectTogether(
+    Verb[documents.Connections],
+    to="POST /v1/connections/together",
+    summary="Reserve several flows over several domains together",
+    created=True,
+    repeatable=False,
+    errors=(401, 403, 404, 409, 503, *BODY),
+):
+    """A group as a reservation file says it, whose members are flows that begin or end in this domain. All of them are
+    committed in all domains, or none is (409), and the refusal names the member and the domain.
+    """
+
+    group: Annotated[Mapping[str, Any], Place.WHOLE]
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,27 @@ class ModifyConnection(
 
     connection: ConnectionName
     reservation: Annotated[Mapping[str, Any], Place.WHOLE]
+
+
+@dataclass(frozen=True)
+class ReportConnection(
+    Verb[documents.Connection],
+    to="POST /v1/connections/{connection}/progress",
+    summary="Report progress of a volume over several domains",
+    errors=(*CHANGE, *BODY),
+):
+    """What remains of its volume by a deadline, said to its first domain. Its slots are found again, and change in all
+    domains or in none; `volume` says what they do not move in time.
+    """
+
+    connection: ConnectionName
+    remaining: Annotated[
+        str,
+        LONGEST_QUANTITY,
+        Keyword("pattern", QUANTITY_PATTERN),
+        Keyword("examples", ("1.2 TB",)),
+        "what of the volume remains to be moved; `0 B` ends the connection",
+    ]
 
 
 @dataclass(frozen=True)

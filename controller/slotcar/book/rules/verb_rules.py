@@ -90,10 +90,12 @@ RULES: Mapping[type[Verb[Any]], VerbRule] = {
     **dict.fromkeys(
         (
             verbs.Connect,
+            verbs.ConnectTogether,
             verbs.ConnectFurther,
             verbs.ShowTicket,
             verbs.CommitConnection,
             verbs.ModifyConnection,
+            verbs.ReportConnection,
             verbs.EndConnection,
             verbs.SettleConnections,
             verbs.OpenSls,

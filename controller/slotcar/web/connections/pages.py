@@ -73,6 +73,7 @@ def one(visit: Visit) -> Answer:
     model: dict[str, Any] = {
         "untold": "not told" if is_open else "no slot is open",
         "one": connection, "mark": mark_of(connection), "segments": segments, "slots": slots,
+        "volume_by": _at(volume["by"]) if (volume := connection["volume"]) else None,
         "ticket_ends": _at(ticket["ends"]) if ticket else None,
     }  # fmt: skip
     return Shown("connections/page.html", model)
