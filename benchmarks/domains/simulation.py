@@ -20,6 +20,7 @@ from slotcar.admission.model import Demand
 from slotcar.base.timebase import SYSTEM, Window
 from slotcar.base.vocabulary import Direction, InterfaceRole, Protocol, Service
 from slotcar.domains.agreement import Agreement
+from slotcar.domains.delays import DelayPart
 from slotcar.domains.enquiring import Steps
 from slotcar.domains.keys import load_certificate, load_key, make_key
 from slotcar.domains.model import Connection, ConnectionPhase, Deed, DeedResult
@@ -192,6 +193,9 @@ class TableSegments:
 
     def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
         return {}
+
+    def worst_delay(self, request: PeerRequest, now: datetime) -> DelayPart:
+        return DelayPart(0, 0)
 
     def least_rate_bps(self) -> int:
         return 0

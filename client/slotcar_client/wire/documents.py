@@ -1309,6 +1309,14 @@ class ConnectionVolume(TypedDict):
     missing_bytes: Annotated[int, "what its slots do not move by the deadline"]
 
 
+class ConnectionDelay(TypedDict):
+    """A domain's part of a bound of delay or jitter; null where none is promised."""
+
+    domain: str
+    delay_us: int | None
+    jitter_us: int | None
+
+
 class Connection(TypedDict):
     """A reservation over several domains, as one of them knows it."""
 
@@ -1327,6 +1335,7 @@ class Connection(TypedDict):
     hold_until: Time
     slots: list[Slot]
     volume: Annotated[ConnectionVolume | None, "what the slots are to move; null of fixed rates, and in other domains"]
+    delays: Annotated[list[ConnectionDelay], "what each domain promises; empty where no bound is"]
     members: Annotated[
         list[str], "in the first domain, the connections that are reserved together, this one among them"
     ]

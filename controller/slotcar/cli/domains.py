@@ -226,6 +226,7 @@ def _show(connection: documents.Connection) -> None:
         f"way    {_way(connection)}",
         f"state  {_state(connection)}",
         *_volume(connection),
+        *(f"delay  {_delay(part)}" for part in connection["delays"]),
         *(f"  {_segment(segment)}" for segment in connection["segments"]),
     ]
     stdout().print("\n".join(lines), highlight=False, soft_wrap=True)
@@ -241,6 +242,16 @@ def _volume(connection: documents.Connection) -> list[str]:
     missing = f"; {format_bytes_about(missing_bytes, up=True)} of it cannot be moved by then" if missing_bytes else ""
     remaining = f"{format_bytes(volume['remaining_bytes'])} of {format_bytes(volume['volume_bytes'])}"
     return [f"volume {remaining} to be moved at {volume['at']}, by {volume['by']}{missing}"]
+
+
+def _delay(part: documents.ConnectionDelay) -> str:
+    from slotcar.base.units import format_latency
+
+    named = (("delay", part["delay_us"]), ("jitter", part["jitter_us"]))
+    words = ", ".join(
+        f"{what} of {format_latency(bound_us)} at most" for what, bound_us in named if bound_us is not None
+    )
+    return f"{part['domain']} promises a {words}"
 
 
 def _way(connection: documents.Connection) -> str:

@@ -280,6 +280,10 @@ def _document(agreement: Agreement, connection: Connection) -> documents.Connect
             for slot in request.reservation.slots
         ],
         "volume": _volume(connection),
+        "delays": [
+            {"domain": name, "delay_us": part.delay_us, "jitter_us": part.jitter_us}
+            for name, part in request.parts.items()
+        ],
         "members": list(connection.members),
         "ticket": agreement.ticket_for(connection) if connection.by_agent else "",
         "request_for_next": agreement.request_for_next(connection.id) if connection.by_agent else "",

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from slotcar.admission.delays import NoBound
 from slotcar.base.timebase import iso
 from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.model import Entry, State
@@ -18,10 +19,13 @@ from slotcar.desk.deeds import caller_of, result_of
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Options, Requests
+from slotcar.domains.delays import DelayPart, with_part
 from slotcar.domains.enquiring import TOGETHER, RateThroughout, Steps
 from slotcar.domains.errors import SegmentRefused
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.way import LABEL, PeerRequest
+from slotcar.planning.routing import route
+from slotcar.platforms import Unrenderable
 from slotcar.policy.caller import Role
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
@@ -77,12 +81,31 @@ class LedgerSegments:
             name: tuple(RateThroughout(one.window, one.rate_bps) for one in free.steps) for name, free in rates.items()
         }
 
+    def worst_delay(self, request: PeerRequest, now: datetime) -> DelayPart:
+        """Both ways' worst, rounded up.
+
+        Raises:
+            SegmentRefused: none follows.
+        """
+        entry = route(request.local, self.desk.network).entry("", 0, now)
+        others = [one for one in self.desk.ledger.live_copy(now) if one.is_live_at(now)]
+        try:
+            cases = self.desk.delay_bounds.worst(entry, others)
+        except (NoBound, Unrenderable) as error:
+            raise SegmentRefused(f"{self.domain}: no worst delay can be promised: {error}") from error
+        delay_ns = max(case.delay.total_ns for case in cases)
+        return DelayPart(-(-delay_ns // 1_000), -(-max(case.jitter_ns for case in cases) // 1_000))
+
     def least_rate_bps(self) -> int:
         return self.desk.ledger.terms.policy.least_rate_bps
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """As the ledger has it: another domain's owner is named with that."""
         local = request.local
+        if local.is_bounded:
+            if self.domain not in request.parts:
+                raise SegmentRefused(f"{self.domain} has no part of the bound of delay that is asked for")
+            local = with_part(local, request.parts[self.domain])
         owner = request.who if request.origin == self.domain else f"{request.who}@{request.origin}"
         neighbour_name = request.through[-1] if request.through else (request.requester or {}).get("neighbour")
         asked_by = {ASKED_BY: str(neighbour_name)} if neighbour_name else {}

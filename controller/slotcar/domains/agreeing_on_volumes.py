@@ -4,6 +4,7 @@ domain has less by then."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from slotcar.base.timebase import iso
@@ -21,6 +22,10 @@ from slotcar.reservation.need import VolumeByDeadline
 
 #: What is free may change between the question and the request: so often it is asked anew.
 MOST_ROUNDS = 3
+
+
+class _Meanwhile(ConnectionRefused):
+    """Somebody else has changed the connection since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,11 @@ class Volumes:
         before = request.volume
         done = before.need.volume_bytes - volumes.remains(request.local, before, now) if before else 0
         volume = Volume(need, max(1, need.volume_bytes - done), now)
-        form = reservation.model_copy(update={"need": None, "slots": request.local.slots})
-        return self._moved(connection, form, volume, asker, is_all=True)
+
+        def form_of(in_force: PeerRequest) -> Reservation:
+            return reservation.model_copy(update={"need": None, "slots": in_force.local.slots})
+
+        return self._moved(connection.id, form_of, volume, asker, is_all=True)
 
     def proposal(self, reservation: Reservation, owner: str) -> Proposal:
         """The slots that all domains are to be asked for.
@@ -101,36 +109,57 @@ class Volumes:
     def _told(self, connection_id: str, request: PeerRequest, remaining_bytes: int, asker: Asker) -> Connection:
         volume = _volume_of(request, connection_id)
         told = volumes.restated(request.local, volume, remaining_bytes, self.agreement.now())
-        connection = self.agreement.restate(connection_id, told)
+        self.agreement.restate(connection_id, told)
         try:
-            return self._moved(connection, request.local, told, asker)
+            return self._moved(connection_id, lambda in_force: in_force.local, told, asker)
         except ConnectionRefused:
             return self.agreement.get(connection_id)  # what is in force stays, and `told` says what it does not move
 
     def _moved(
-        self, connection: Connection, form: Reservation, volume: Volume, asker: Asker, *, is_all: bool = False
+        self,
+        connection_id: str,
+        form_of: Callable[[PeerRequest], Reservation],
+        volume: Volume,
+        asker: Asker,
+        *,
+        is_all: bool = False,
     ) -> Connection:
         """The connection with other slots for what remains.
 
         Args:
-            form: with the slots that are in force. is_all: nothing less than all that remains will do.
+            form_of: the reservation with the slots of what is in force. is_all: nothing less than all that remains will do.
 
         Raises:
             ConnectionRefused: a domain does not have other slots for it.
         """
 
+        def propose() -> Proposal:
+            in_force = self._request_in_force(connection_id)
+            return self._other_slots(form_of(in_force), volume, in_force.who, is_all=is_all)
+
         def attempt(proposal: Proposal) -> Connection:
-            if proposal.reservation == form:
-                return self.agreement.restate(connection.id, proposal.volume)
-            changed = self.agreement.modify(connection.id, proposal.reservation, asker, proposal.volume)
-            return self.wait(changed.id, changed.version)
+            if proposal.reservation == form_of(self._request_in_force(connection_id)):
+                return self.agreement.restate(connection_id, proposal.volume)
+            try:
+                changed = self.agreement.modify(connection_id, proposal.reservation, asker, proposal.volume)
+            except NotNow as error:
+                self._let_end(connection_id)
+                raise _Meanwhile(str(error)) from error
+            return self.wait(connection_id, changed.version)
 
-        return _in_rounds(lambda: self._other_slots(connection, form, volume, is_all=is_all), attempt)
+        return _in_rounds(propose, attempt)
 
-    def _other_slots(self, connection: Connection, form: Reservation, volume: Volume, *, is_all: bool) -> Proposal:
-        now, who = self.agreement.now(), PeerRequest.from_text(connection.in_force).who
+    def _request_in_force(self, connection_id: str) -> PeerRequest:
+        return PeerRequest.from_text(self.agreement.get(connection_id).in_force)
+
+    def _let_end(self, connection_id: str) -> None:
+        """Waits for an attempt of somebody else, whatever becomes of it."""
+        with suppress(ConnectionRefused):
+            self.wait(connection_id, self.agreement.get(connection_id).version)
+
+    def _other_slots(self, form: Reservation, volume: Volume, who: str, *, is_all: bool) -> Proposal:
         free = self._free(form, volume.need, who)
-        least_rate_bps = self.agreement.segments.least_rate_bps()
+        least_rate_bps, now = self.agreement.segments.least_rate_bps(), self.agreement.now()
         steps = free.steps[TOGETHER]
         proposal = volumes.reported(form, volume, volume.remaining_bytes, steps, now, least_rate_bps)
         if is_all and proposal.volume.missing_bytes:
@@ -154,6 +183,9 @@ class Volumes:
             ProgressRefused: it is not in force. NotNow: it begins in another domain.
         """
         connection = self.agreement.get(connection_id)
+        if connection.committed and not connection.is_settled:
+            self._let_end(connection_id)
+            connection = self.agreement.get(connection_id)
         if connection.phase is not ConnectionPhase.START or not connection.committed:
             raise ProgressRefused(f"connection {connection_id} is {connection.phase.value}: nothing of it remains")
         request = PeerRequest.from_text(connection.in_force)
@@ -187,7 +219,7 @@ def _in_rounds(propose: Callable[[], Proposal], attempt: Callable[[Proposal], Co
         try:
             return attempt(proposal)
         except ConnectionRefused as error:
-            refused, tried = error, proposal
+            refused, tried = error, None if isinstance(error, _Meanwhile) else proposal
     assert refused is not None, "it was tried"
     raise refused
 

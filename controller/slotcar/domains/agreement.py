@@ -20,9 +20,10 @@ import structlog
 
 from slotcar.base.problems import SlotcarError, printable, shortened
 from slotcar.base.vocabulary import OnFailure
-from slotcar.book.errors import LedgerUnavailable
+from slotcar.book.errors import LedgerUnavailable, ProgressRefused
 from slotcar.domains import protocol, together, volumes
-from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with
+from slotcar.domains.delays import DelayPart, Parts, shared_out
+from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with, with_worst
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
 from slotcar.domains.keeping import connection_of, row_of
 from slotcar.domains.keys import DomainKey
@@ -88,6 +89,13 @@ class SegmentKeeper(Keeper, Protocol):
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """The request as this domain's ledger has it."""
+
+    def worst_delay(self, request: PeerRequest, now: datetime) -> DelayPart:
+        """The worst delay and jitter that its packets have here, beside what is reserved now.
+
+        Raises:
+            SlotcarError: none follows.
+        """
 
     def least_rate_bps(self) -> int:
         """What no step of a profile may be slower than, by what the domain's devices can police."""
@@ -191,10 +199,28 @@ class Agreement:
     def _first_request(
         self, reservation: Reservation, who: str, origin: str, asker: Asker, volume: Volume | None = None
     ) -> PeerRequest:
+        """
+        Raises:
+            ConnectionRefused: a bound of delay cannot be kept by the domains together. See `reserve`.
+        """
         form = plain(reservation, find_paths(reservation, self.network))
-        return PeerRequest(
+        request = PeerRequest(
             form, who, origin, (), written=reservation, actor=asker.name, requester=asker.kept, volume=volume
         )
+        return replace(request, parts=self._delay_parts(request)) if reservation.is_bounded else request
+
+    def _delay_parts(self, request: PeerRequest) -> Parts:
+        """
+        Raises:
+            ConnectionRefused: the domains have more than the bound, or one tells nothing.
+        """
+        told = self._told(request, self._reservations.segment(request, None))
+        unknown = ", ".join(told.unknown_beyond)
+        why = told.unbounded or (f"nothing is told of delays beyond {unknown}" if unknown else "")
+        parts = why or shared_out(request.reservation, told.worst)
+        if isinstance(parts, str):
+            raise ConnectionRefused(self._worded(parts))
+        return parts
 
     def agree_on(
         self, request: SlsRequest, asker: Asker = NOBODY, *, waits: bool = False, connection_id: str | None = None
@@ -466,8 +492,19 @@ class Agreement:
         """
         request = self._first_request(reservation, owner, self.name, NOBODY)
         segment = self._reservations.segment(request, None)
-        own = self.segments.free(request, self.now())
-        return joined_with(self.name, own, self._ask_free(request, segment) if segment.next else FreeBehind())
+        return self._told(request, segment)
+
+    def _told(self, request: PeerRequest, segment: Segment, at_most_bps: int | None = None) -> FreeBehind:
+        """What this domain has for a request, and those behind it tell."""
+        now = self.now()
+        own = {name: at_most(steps, at_most_bps) for name, steps in self.segments.free(request, now).items()}
+        joined = joined_with(self.name, own, self._ask_free(request, segment) if segment.next else FreeBehind())
+        if not request.reservation.is_bounded:
+            return joined
+        try:
+            return with_worst(self.name, self.segments.worst_delay(request, now), joined)
+        except SlotcarError as error:
+            return with_worst(self.name, self._named(error), joined)
 
     def _ask_free(self, request: PeerRequest, segment: Segment) -> FreeBehind:
         unknown = FreeBehind(unknown_beyond=(self.name,))
@@ -494,11 +531,9 @@ class Agreement:
         try:
             request = received(text)
             segment = self._reservations.segment(request, sender)
-            free = self.segments.free(request, self.now())
+            return self._told(request, segment, neighbour.at_most_bps)
         except (SlotcarError, ValueError):
             return FreeBehind()
-        own = {name: at_most(steps, neighbour.at_most_bps) for name, steps in free.items()}
-        return joined_with(self.name, own, self._ask_free(request, segment) if segment.next else FreeBehind())
 
     # -- what was missed -----------------------------------------------------------------------------------------
 
@@ -860,7 +895,8 @@ class Agreement:
         self._planned_at[connection_id] = now
 
         def plan() -> None:
-            plan_again(connection_id)
+            with suppress(protocol.NotNow, ConnectionRefused, ProgressRefused):  # somebody else is at it, or was
+                plan_again(connection_id)
 
         self.spread(plan)
 
@@ -943,7 +979,9 @@ class Agreement:
                     del self._locks[connection_id]
 
     def _named(self, error: Exception) -> str:
-        words = printable(" ".join(str(error).split()))
+        return self._worded(printable(" ".join(str(error).split())))
+
+    def _worded(self, words: str) -> str:
         return words if self.name in words else f"{self.name}: {words}"
 
 

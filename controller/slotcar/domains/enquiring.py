@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from slotcar.base.problems import printable
 from slotcar.base.timebase import Window, iso
+from slotcar.domains.delays import DelayPart, Parts, parts_of
 from slotcar.domains.errors import NotAuthentic
 from slotcar.domains.model import MOST_DOMAINS
 from slotcar.reservation.need import MICROBITS_PER_BYTE
@@ -21,6 +23,7 @@ from slotcar.reservation.need import MICROBITS_PER_BYTE
 TOGETHER = "together"
 #: Steps of one answer; what has more is told in longer parts by the domain itself.
 MOST_STEPS = 400
+MOST_WORDS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,16 @@ class FreeBehind:
         rounded: somewhere more is free than the steps say.
         unknown_beyond: the last domains that told something; behind them it is not known.
         alone: the payload bytes that each domain leaves by itself, both ways at once, over all that was asked for.
+        worst: where a bound of delay was asked for, what each domain has at worst.
+        unbounded: there, why a domain promises none, in words that name it.
     """
 
     steps: Mapping[str, Steps] = field(default_factory=dict)
     rounded: bool = False
     unknown_beyond: tuple[str, ...] = ()
     alone: Mapping[str, int] = field(default_factory=dict)
+    worst: Parts = field(default_factory=dict)
+    unbounded: str = ""
 
     def to_text(self) -> str:
         document = {
@@ -59,6 +66,8 @@ class FreeBehind:
             "rounded": self.rounded,
             "unknown_beyond": list(self.unknown_beyond),
             "alone": dict(self.alone),
+            "worst": {name: part.to_document() for name, part in self.worst.items()},
+            "unbounded": self.unbounded,
         }
         return json.dumps(document, sort_keys=True)
 
@@ -75,11 +84,15 @@ class FreeBehind:
             if len(beyond) > MOST_DOMAINS or not all(isinstance(one, str) and one.isprintable() for one in beyond):
                 raise ValueError
             alone = {str(name): int(count) for name, count in document.get("alone", {}).items()}
-            if len(alone) > MOST_DOMAINS or not all(name.isprintable() for name in alone):
+            worst, unbounded = (
+                parts_of(document.get("worst", {})),
+                printable(str(document.get("unbounded", "")))[:MOST_WORDS],
+            )
+            if max(len(alone), len(worst)) > MOST_DOMAINS or not all(name.isprintable() for name in (*alone, *worst)):
                 raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NotAuthentic(f"what {sender} tells of what is free cannot be read") from error
-        return cls(steps, bool(document.get("rounded")), beyond, alone)
+        return cls(steps, bool(document.get("rounded")), beyond, alone, worst, unbounded)
 
 
 def _steps(listed: Sequence[Sequence[Any]]) -> Steps:
@@ -109,7 +122,14 @@ def joined_with(name: str, own: Mapping[str, Steps], behind: FreeBehind) -> Free
     """What a domain has, and those behind it."""
     steps = {way: least(each, behind.steps[way]) if way in behind.steps else each for way, each in own.items()}
     alone = {name: free_bytes(own[TOGETHER])} if TOGETHER in own else {}
-    return FreeBehind(steps, behind.rounded, behind.unknown_beyond, {**alone, **behind.alone})
+    return replace(behind, steps=steps, alone={**alone, **behind.alone})
+
+
+def with_worst(name: str, own: DelayPart | str, behind: FreeBehind) -> FreeBehind:
+    """What those behind a domain tell, and what it has at worst itself, or why it promises no bound."""
+    if isinstance(own, str):
+        return replace(behind, unbounded=own)
+    return replace(behind, worst={name: own, **behind.worst})
 
 
 def free_bytes(steps: Steps) -> int:

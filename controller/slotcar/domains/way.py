@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
 
 from slotcar.base.vocabulary import Direction
+from slotcar.domains.delays import Parts, parts_of
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.model import MOST_DOMAINS
 from slotcar.domains.tickets import digest_of
@@ -67,6 +68,7 @@ class PeerRequest:
         written: in the first domain, the reservation as its owner wrote it; nobody else gets that.
         actor, requester: there, who asked for it; see `slotcar.policy.recalling`.
         volume: there, what the slots are to move, where that was asked for.
+        parts: of a bound of delay, what each domain promises.
     """
 
     reservation: Reservation
@@ -79,6 +81,7 @@ class PeerRequest:
     actor: str = ""
     requester: Mapping[str, Any] | None = None
     volume: Volume | None = None
+    parts: Parts = field(default_factory=dict)
 
     @property
     def local(self) -> Reservation:
@@ -88,7 +91,11 @@ class PeerRequest:
     @property
     def digest(self) -> str:
         document = {"reservation": self.reservation.to_document(), "who": self.who, "origin": self.origin}
-        return digest_of(document)
+        return digest_of({**document, "parts": self._parts} if self.parts else document)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {name: part.to_document() for name, part in self.parts.items()}
 
     def to_text(self) -> str:
         document: dict[str, Any] = {
@@ -102,6 +109,8 @@ class PeerRequest:
         }
         if self.actor:
             document |= {"actor": self.actor, "requester": self.requester}
+        if self.parts:
+            document["parts"] = self._parts
         if self.volume:
             document["volume"] = self.volume.to_document()
         return json.dumps(document, sort_keys=True)
@@ -129,7 +138,8 @@ def _request_of(text: str) -> PeerRequest:
         ends = document["own"], document["other"]
         asker = str(document.get("actor", "")), document.get("requester")
         volume = Volume.from_document(document["volume"]) if document.get("volume") else None
-        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume)
+        parts = parts_of(document.get("parts", {}))
+        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
         raise NotThatWay("what was asked is no request between domains") from error
 
@@ -194,6 +204,7 @@ def for_next(request: PeerRequest, segment: Segment, own: str) -> PeerRequest:
         (*request.through, own),
         segment.next.other,
         segment.next.own,
+        parts=request.parts,
     )
 
 
@@ -230,7 +241,6 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
     kinds = {
         "a volume by a deadline, whose slots are not found yet,": reservation.need,
         "a claim": reservation.claim, "a member of a group": reservation.together,
-        "a bound of delay": reservation.delay or reservation.jitter,
     }  # fmt: skip
     for what, value in kinds.items():
         if value is not None:

@@ -282,15 +282,19 @@ class DelayBounds:
     def _require_known_links(self, flow: _BoundFlow) -> None:
         """
         Raises:
-            NoBound: how long a link of the way takes is not known, or an over-provisioned domain is crossed.
+            NoBound: how long a link of the way takes is not known, or an over-provisioned domain is crossed. What other
+                controllers have of the way is theirs to promise.
         """
-        if unreserved := flow.path.unreserved_devices:
+        if unreserved := {name for name in flow.path.unreserved_devices if not self._is_elsewhere(name)}:
             device = min(unreserved)
             raise NoBound(device, _OVER_PROVISIONED.format(device))
         for place in flow.way:
             interface = self.network.interface(place)
             if interface.neighbour is not None and interface.propagation_us is None:
                 raise NoBound(place, _NO_PROPAGATION.format(place))
+
+    def _is_elsewhere(self, device: str) -> bool:
+        return self.network.domains[self.network.devices[device].domain].elsewhere
 
     def _require_long_queues(self, delay: WorstDelay, premium: Sequence[_BoundFlow]) -> None:
         """

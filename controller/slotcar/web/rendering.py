@@ -16,7 +16,7 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.base.lengths import OF_KEY
 from slotcar.base.problems import printable
 from slotcar.base.timebase import with_instants
-from slotcar.base.units import format_bytes_about, format_rate_about
+from slotcar.base.units import format_bytes_about, format_latency, format_rate_about
 from slotcar.web.assets import address_of
 from slotcar.web.times import Clock, span_words
 
@@ -33,6 +33,8 @@ def environment() -> Environment:
         "amount_of": _amount_of,
         "size": _size,
         "rate": format_rate_about,
+        "bytes": format_bytes_about,
+        "latency": format_latency,
         "when": _when,
         "local": _local,
         "distance": _distance,
