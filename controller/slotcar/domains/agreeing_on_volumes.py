@@ -15,7 +15,7 @@ from slotcar.domains.enquiring import TOGETHER, FreeBehind
 from slotcar.domains.errors import ConnectionRefused
 from slotcar.domains.model import Connection, ConnectionPhase
 from slotcar.domains.protocol import NotNow
-from slotcar.domains.volumes import Proposal, Volume
+from slotcar.domains.volumes import ProposedSlots, Volume
 from slotcar.domains.way import NOBODY, Asker, PeerRequest
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.need import VolumeByDeadline
@@ -42,7 +42,7 @@ class Volumes:
             ConnectionRefused: it does not fit, in the domains' own numbers. See `Agreement.reserve`.
         """
 
-        def attempt(proposal: Proposal) -> Connection:
+        def attempt(proposal: ProposedSlots) -> Connection:
             connection = self.agreement.reserve(proposal.reservation, owner, asker=asker, volume=proposal.volume)
             return self.wait(connection.id, connection.version)
 
@@ -66,7 +66,7 @@ class Volumes:
 
         return self._moved(connection.id, form_of, volume, asker, is_all=True)
 
-    def proposal(self, reservation: Reservation, owner: str) -> Proposal:
+    def proposal(self, reservation: Reservation, owner: str) -> ProposedSlots:
         """The slots that all domains are to be asked for.
 
         Raises:
@@ -95,7 +95,7 @@ class Volumes:
         if not remaining_bytes:
             return self.agreement.end(connection_id, "all of its volume is moved")
         volumes.require_possible(request.reservation.name, volume, remaining_bytes, self.agreement.now())
-        return self._told(connection_id, request, remaining_bytes, asker)
+        return self._report(connection_id, request, remaining_bytes, asker)
 
     def plan_again(self, connection_id: str) -> Connection | None:
         """Finds the slots again of what is taken to have moved what its slots say; None where they will do."""
@@ -104,16 +104,18 @@ class Volumes:
         if not volumes.is_off(request.local, volume, now):
             return None
         remaining_bytes = max(1, volumes.remains(request.local, volume, now))
-        return self._told(connection_id, request, remaining_bytes, Asker(request.actor, request.requester))
+        return self._report(connection_id, request, remaining_bytes, Asker(request.actor, request.requester))
 
-    def _told(self, connection_id: str, request: PeerRequest, remaining_bytes: int, asker: Asker) -> Connection:
+    def _report(self, connection_id: str, request: PeerRequest, remaining_bytes: int, asker: Asker) -> Connection:
         volume = _volume_of(request, connection_id)
-        told = volumes.restated(request.local, volume, remaining_bytes, self.agreement.now())
-        self.agreement.restate(connection_id, told)
+        reported_volume = volumes.restated(request.local, volume, remaining_bytes, self.agreement.now())
+        self.agreement.restate(connection_id, reported_volume)
         try:
-            return self._moved(connection_id, lambda in_force: in_force.local, told, asker)
+            return self._moved(connection_id, lambda in_force: in_force.local, reported_volume, asker)
         except ConnectionRefused:
-            return self.agreement.get(connection_id)  # what is in force stays, and `told` says what it does not move
+            return self.agreement.get(
+                connection_id
+            )  # what is in force stays, and the report says what it does not move
 
     def _moved(
         self,
@@ -133,11 +135,11 @@ class Volumes:
             ConnectionRefused: a domain does not have other slots for it.
         """
 
-        def propose() -> Proposal:
+        def propose() -> ProposedSlots:
             in_force = self._request_in_force(connection_id)
             return self._other_slots(form_of(in_force), volume, in_force.who, is_all=is_all)
 
-        def attempt(proposal: Proposal) -> Connection:
+        def attempt(proposal: ProposedSlots) -> Connection:
             if proposal.reservation == form_of(self._request_in_force(connection_id)):
                 return self.agreement.restate(connection_id, proposal.volume)
             try:
@@ -157,7 +159,7 @@ class Volumes:
         with suppress(ConnectionRefused):
             self.wait(connection_id, self.agreement.get(connection_id).version)
 
-    def _other_slots(self, form: Reservation, volume: Volume, who: str, *, is_all: bool) -> Proposal:
+    def _other_slots(self, form: Reservation, volume: Volume, who: str, *, is_all: bool) -> ProposedSlots:
         free = self._free(form, volume.need, who)
         least_rate_bps, now = self.agreement.segments.least_rate_bps(), self.agreement.now()
         steps = free.steps[TOGETHER]
@@ -204,14 +206,14 @@ def _volume_of(request: PeerRequest, connection_id: str) -> Volume:
     return request.volume
 
 
-def _in_rounds(propose: Callable[[], Proposal], attempt: Callable[[Proposal], Connection]) -> Connection:
+def _in_rounds(propose: Callable[[], ProposedSlots], attempt: Callable[[ProposedSlots], Connection]) -> Connection:
     """Proposes and tries, and again where a domain refuses and something else is free by then.
 
     Raises:
         ConnectionRefused: what is proposed was refused before, or too often.
     """
     refused: ConnectionRefused | None = None
-    tried: Proposal | None = None
+    tried: ProposedSlots | None = None
     for _ in range(MOST_ROUNDS):
         proposal = propose()
         if refused is not None and tried is not None and proposal.reservation.slots == tried.reservation.slots:

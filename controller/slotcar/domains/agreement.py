@@ -214,10 +214,10 @@ class Agreement:
         Raises:
             ConnectionRefused: the domains have more than the bound, or one tells nothing.
         """
-        told = self._told(request, self._reservations.segment(request, None))
-        unknown = ", ".join(told.unknown_beyond)
-        why = told.unbounded or (f"nothing is told of delays beyond {unknown}" if unknown else "")
-        parts = why or shared_out(request.reservation, told.worst)
+        answer = self._free_from_here(request, self._reservations.segment(request, None))
+        unknown = ", ".join(answer.unknown_beyond)
+        why = answer.unbounded or (f"nothing is told of delays beyond {unknown}" if unknown else "")
+        parts = why or shared_out(request.reservation, answer.worst)
         if isinstance(parts, str):
             raise ConnectionRefused(self._worded(parts))
         return parts
@@ -492,9 +492,9 @@ class Agreement:
         """
         request = self._first_request(reservation, owner, self.name, NOBODY)
         segment = self._reservations.segment(request, None)
-        return self._told(request, segment)
+        return self._free_from_here(request, segment)
 
-    def _told(self, request: PeerRequest, segment: Segment, at_most_bps: int | None = None) -> FreeBehind:
+    def _free_from_here(self, request: PeerRequest, segment: Segment, at_most_bps: int | None = None) -> FreeBehind:
         """What this domain has for a request, and those behind it tell."""
         now = self.now()
         own = {name: at_most(steps, at_most_bps) for name, steps in self.segments.free(request, now).items()}
@@ -531,7 +531,7 @@ class Agreement:
         try:
             request = received(text)
             segment = self._reservations.segment(request, sender)
-            return self._told(request, segment, neighbour.at_most_bps)
+            return self._free_from_here(request, segment, neighbour.at_most_bps)
         except (SlotcarError, ValueError):
             return FreeBehind()
 

@@ -59,7 +59,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedSlots:
     """What the first domain asks all for: the reservation with its slots, and the volume that they are for."""
 
     reservation: Reservation
@@ -82,7 +82,7 @@ def free_of(steps: Steps) -> Free:
     return Free.of([RateStep(to_us(one.window.start), to_us(one.window.end), one.rate_bps) for one in steps])
 
 
-def proposed(reservation: Reservation, steps: Steps, now: datetime, least_rate_bps: int) -> Proposal | None:
+def proposed(reservation: Reservation, steps: Steps, now: datetime, least_rate_bps: int) -> ProposedSlots | None:
     """The slots that move a reservation's volume over what is free; None where none do.
 
     Args:
@@ -96,12 +96,12 @@ def proposed(reservation: Reservation, steps: Steps, now: datetime, least_rate_b
     if profile is None:
         return None
     slots = slots_of(reservation, profile, window.start, ())
-    return Proposal(_fixed(reservation, slots), Volume(need, need.volume_bytes, now))
+    return ProposedSlots(_fixed(reservation, slots), Volume(need, need.volume_bytes, now))
 
 
 def reported(
     reservation: Reservation, volume: Volume, remaining_bytes: int, steps: Steps, now: datetime, least_rate_bps: int
-) -> Proposal:
+) -> ProposedSlots:
     """The slots from now on, once so much remains: what is done early is given back, what has fallen behind asks for more.
     The same slots where the rest of them will do.
 
@@ -115,10 +115,10 @@ def reported(
     soon = microbits(clipped(profile, to_us(now), to_us(moment))) // MICROBITS_PER_BYTE
     rest_bytes = max(1, remaining_bytes - soon)
     plan = progress(transfer, profile, rest_bytes, moment, with_own(free_of(steps), profile))
-    told = Volume(volume.need, remaining_bytes, now, plan.missing_bytes)
+    then = Volume(volume.need, remaining_bytes, now, plan.missing_bytes)
     if plan.profile == rest_of(reservation, moment) or not plan.profile:
-        return Proposal(reservation, told)
-    return Proposal(_fixed(reservation, slots_of(reservation, plan.profile, moment, reservation.slots)), told)
+        return ProposedSlots(reservation, then)
+    return ProposedSlots(_fixed(reservation, slots_of(reservation, plan.profile, moment, reservation.slots)), then)
 
 
 def restated(reservation: Reservation, volume: Volume, remaining_bytes: int, now: datetime) -> Volume:

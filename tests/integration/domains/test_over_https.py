@@ -158,10 +158,14 @@ def test_a_volume_and_a_group_over_https(controllers: Controllers) -> None:
     volume = controllers.ask("anl", "POST", "/v1/connections", VOLUME, 201)
     assert volume["volume"]["remaining_bytes"] == 20 * 10**9
     path = f"/v1/connections/{volume['connection']}"
-    told = controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "1 GB"})
-    assert (told["committed"], told["volume"]["remaining_bytes"], told["volume"]["missing_bytes"]) == (2, 10**9, 0)
+    reported = controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "1 GB"})
+    assert (reported["committed"], reported["volume"]["remaining_bytes"], reported["volume"]["missing_bytes"]) == (
+        2,
+        10**9,
+        0,
+    )
     (entry,) = controllers.ask("lbnl", "GET", "/v1/reservations")["items"]
-    assert entry["reservation"]["slots"] == told["slots"]
+    assert entry["reservation"]["slots"] == reported["slots"]
     assert controllers.ask("lbnl", "GET", path)["volume"] is None
     more = controllers.ask("anl", "POST", f"{path}/progress", {"remaining": "2 GB"}, 409)
     assert "2 GB of run-7 cannot remain" in more["detail"]

@@ -65,14 +65,14 @@ def test_all_domains_hold_the_profile_that_the_first_proposed(world: World) -> N
         "that is all that is free then"
     )
     assert held["anl"][-1].end <= BY
-    told = volume_of(connection)
-    assert told is not None
-    assert (told.remaining_bytes, told.missing_bytes) == (20 * GB, 0)
+    kept = volume_of(connection)
+    assert kept is not None
+    assert (kept.remaining_bytes, kept.missing_bytes) == (20 * GB, 0)
     assert volume_of(world.domains["lbnl"].get(connection.id)) is None, "what it is for stays in the first domain"
 
 
 def test_what_does_not_fit_is_refused_in_the_numbers_of_the_domain_that_has_least(world: World) -> None:
-    limit_told(world, "esnet", "lbnl", 5_000_000)
+    tell_at_most(world, "esnet", "lbnl", 5_000_000)
     with pytest.raises(
         ConnectionRefused,
         match=r"^anl: 20 GB by .* do not fit: all domains together leave at most 6\.7\d* GB; lbnl leaves the least, 6\.7",
@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_refused_in_the_numbers_of_the_domain_that_has_leas
     assert world.states() == {name: [] for name in NAMES}
 
 
-def limit_told(world: World, sender: str, receiver: str, at_most_bps: int) -> None:
+def tell_at_most(world: World, sender: str, receiver: str, at_most_bps: int) -> None:
     """Has a domain tell its neighbour of no more."""
     agreement = world.domains[receiver]
     domain = agreement.network.domains[sender].model_copy(update={"at_most_bps": at_most_bps})
@@ -136,11 +136,11 @@ def test_progress_moves_all_segments_or_none(world: World) -> None:
     limit(world, 1_000_000, "esnet")
     world.now += timedelta(minutes=30)
     behind = volumes.report(connection.id, 5 * GB)
-    told = volume_of(behind)
+    kept = volume_of(behind)
     assert slots(world) == after, "esnet refuses a raise, and all stay as they were"
-    assert told is not None
-    assert told.remaining_bytes == 5 * GB
-    assert told.missing_bytes > GB
+    assert kept is not None
+    assert kept.remaining_bytes == 5 * GB
+    assert kept.missing_bytes > GB
     assert "esnet: domain anl may not ask for so much" in behind.why
     with pytest.raises(
         ProgressRefused, match=r"6 GB of run-7 cannot remain: that is more than what remained at .*, 5 GB"

@@ -38,14 +38,14 @@ def steps(connection: Connection) -> Iterator[Connection]:
         if isinstance(item, Deed):
             for why in ("", "no room") if item is Deed.HOLD else ("",):
                 yield protocol.done(connection, DeedResult(item, connection.version, why))
-    said = {
+    messages = {
         ConnectionPhase.CHECKING: (Kind.CONFIRMED, Kind.REFUSED, Kind.PENDING),
         ConnectionPhase.COMMITTING: (Kind.COMMITTED,),
         ConnectionPhase.ABORTING: (Kind.ABORTED,),
         ConnectionPhase.TERMINATING: (Kind.TERMINATED,),
         ConnectionPhase.START: (Kind.TERMINATE,),
     }
-    for kind in said.get(connection.phase, ()) if connection.own is not Own.MISSING else ():
+    for kind in messages.get(connection.phase, ()) if connection.own is not Own.MISSING else ():
         message = PeerMessage(kind, connection.id, connection.version, "b", "a", "said so")
         yield protocol.receive(connection, message, NOW)[0] or connection
     yield protocol.elapsed(connection, LATE)
@@ -55,7 +55,7 @@ def steps(connection: Connection) -> Iterator[Connection]:
 
 def reached(first: Pair, decide: Decide = at_once) -> set[Pair]:
     """Each pair of states; one that must not be fails."""
-    seen, waiting = {first}, deque([first])
+    known, waiting = {first}, deque([first])
     while waiting:
         pair = waiting.popleft()
         after = [(*pair[:index], one, *pair[index + 1 :]) for index, each in enumerate(pair) for one in steps(each)]
@@ -64,10 +64,10 @@ def reached(first: Pair, decide: Decide = at_once) -> set[Pair]:
                 one.version == 1 and one.phase in _GAVE_UP for one in new
             )
             assert not is_torn, f"one is given up, and the other is not: {[one.phase for one in new]}"
-            if new not in seen:
-                seen.add(new)
+            if new not in known:
+                known.add(new)
                 waiting.append(new)
-    return seen
+    return known
 
 
 def test_all_are_decided_or_given_up_whatever_happens_to_one() -> None:
