@@ -11,7 +11,7 @@ SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
-	@echo "make domains  three controllers, one for each domain of the lab, agree on a flow over all of them"
+	@echo "make domains  three controllers, one for each domain of the lab, agree on a flow over all of them, and carry it"
 	@echo "make domains-chaos  an hour of virtual time in which controllers and messages of three domains fail, for SEEDS=3 seeds from SEED=1 on"
 	@echo "make test    set up, then run the tests: a case of everything"
 	@echo "make test-slow  the cases that make test leaves out: long ones, traffic in real time, and new random ones"
@@ -36,6 +36,7 @@ demo: setup
 
 domains: setup
 	@$(PYTHON_BIN) -m slotcar_lab.domains
+	@$(PYTHON_BIN) -m slotcar_lab.domains --traffic
 
 # An hour of virtual time for each of SEEDS seeds, from SEED on.
 domains-chaos: setup-dev

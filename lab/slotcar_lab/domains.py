@@ -1,17 +1,19 @@
 """`make domains`: three controllers with three ledgers, one for each domain of the lab's inventory, that agree.
 
 Each has a folder of its own with its key, its embedded PostgreSQL and its log. A premium flow from ANL through ESnet to
-LBNL is reserved by chain, changed, refused, ended, and reserved by an agent. Nothing is pushed: the routers need not run.
+LBNL is reserved by chain, changed, refused, ended, and reserved by an agent. With `--traffic` the lab's routers run, each
+domain's controller pushes to its own, and the flow is sent; without it nothing is pushed.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -21,7 +23,8 @@ from slotcar_client import Slotcar
 from slotcar_client.agent import reserve_over
 from slotcar_client.wire.errors import NoAnswer, Problem
 from slotcar_client.wire.verbs import Connect, Connections, ConnectionStatus, Domains, EndConnection, ModifyConnection
-from slotcar_lab import ports
+from slotcar_lab import control, ports, topology
+from slotcar_lab.domains_traffic import lab_up, show_traffic
 from slotcar_lab.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,17 +36,33 @@ RESERVATION = {
 SLOTCAR = Path(sys.executable).parent / "slotcar"
 
 
-def main() -> None:
-    folder = Path(os.environ.get("SLOTCAR_STATE_DIR", ROOT / "var")) / "domains"
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 1 where the traffic was not as it should be."""
+    parser = argparse.ArgumentParser(prog="python -m slotcar_lab.domains", description=__doc__)
+    parser.add_argument("--traffic", action="store_true", help="start the lab's routers, and send the flow")
+    with_traffic = parser.parse_args(arguments).traffic
+    folder = Path(os.environ.get("SLOTCAR_STATE_DIR", ROOT / "var")).absolute() / "domains"
+    control.down(folder / "lab")  # of a run that was killed
     shutil.rmtree(folder, ignore_errors=True)
     with ExitStack() as stack:
+        lab = None
+        if with_traffic:
+            stack.callback(control.down, folder / "lab")
+            lab = lab_up(folder / "lab", _say)
         free = ports.free(set(), folder)
         listening = {name: (next(free), next(free)) for name in NAMES}
-        inventory = _inventory(folder, {name: port for name, (_, port) in listening.items()})
-        started = {name: stack.enter_context(_controller(name, folder, inventory, *listening[name])) for name in NAMES}
+        inventory = _inventory(folder, {name: port for name, (_, port) in listening.items()}, "demo" if lab else "lab")
+        started = {
+            name: stack.enter_context(_controller(name, folder, inventory, *listening[name], pushes=lab is not None))
+            for name in NAMES
+        }
         for name, (client, process) in started.items():
             _wait_for(client, process, folder / name / "serve.log")
-        show({name: client for name, (client, _) in started.items()})
+        controllers = {name: client for name, (client, _) in started.items()}
+        if lab is None:
+            show(controllers)
+            return 0
+        return 0 if show_traffic(controllers, lab, _say) else 1
 
 
 def show(controllers: Mapping[str, Slotcar]) -> None:
@@ -96,10 +115,10 @@ def _wait_until_ended(controllers: Mapping[str, Slotcar], connection: str) -> No
         time.sleep(0.1)
 
 
-def _inventory(folder: Path, peer_ports: Mapping[str, int]) -> Path:
-    """The lab's, with where each domain's controller is and which certificate it has."""
+def _inventory(folder: Path, peer_ports: Mapping[str, int], source: str) -> Path:
+    """One of the inventories, with where each domain's controller is and which certificate it has."""
     inventory = folder / "inventory"
-    shutil.copytree(ROOT / "inventories" / "lab", inventory)
+    shutil.copytree(ROOT / "inventories" / source, inventory)
     for name in NAMES:
         file = inventory / "group_vars" / f"{name}.yml"
         written = yaml.safe_load(file.read_text())
@@ -112,12 +131,14 @@ def _inventory(folder: Path, peer_ports: Mapping[str, int]) -> Path:
 
 
 def _environment(name: str, folder: Path, inventory: Path) -> dict[str, str]:
-    own = {key: value for key, value in os.environ.items() if not key.startswith("SLOTCAR_")}
+    kept = topology.PORT_BASE_VARIABLE
+    own = {key: value for key, value in os.environ.items() if not key.startswith("SLOTCAR_") or key == kept}
     return own | {
         "SLOTCAR_STATE_DIR": str(folder / name),
         "SLOTCAR_INVENTORY": str(inventory),
         "SLOTCAR_DOMAIN": name,
         "SLOTCAR_OPEN": "true",
+        "SLOTCAR_ADOPT_ALL": "true",
     }
 
 
@@ -127,13 +148,15 @@ def _run(environment: Mapping[str, str], *arguments: str) -> None:
 
 @contextmanager
 def _controller(
-    name: str, folder: Path, inventory: Path, port: int, peer_port: int
+    name: str, folder: Path, inventory: Path, port: int, peer_port: int, *, pushes: bool
 ) -> Iterator[tuple[Slotcar, subprocess.Popen[bytes]]]:
     environment = _environment(name, folder, inventory) | {"SLOTCAR_PEER_LISTEN": f"127.0.0.1:{peer_port}"}
+    if pushes:  # the inventory looks for the lab's keys there
+        (folder / name / "lab").symlink_to(folder / "lab")
     _run(environment, "db", "upgrade")
     with (folder / name / "serve.log").open("w") as log:
         process = subprocess.Popen(
-            [str(SLOTCAR), "serve", "--no-reconcile", "--port", str(port)],
+            [str(SLOTCAR), "serve", *([] if pushes else ["--no-reconcile"]), "--port", str(port)],
             env=environment, stdout=log, stderr=log,
         )  # fmt: skip
     try:
@@ -157,4 +180,4 @@ def _wait_for(client: Slotcar, process: subprocess.Popen[bytes], log: Path) -> N
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

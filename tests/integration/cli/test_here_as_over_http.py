@@ -57,7 +57,7 @@ HERE_ONLY = {
 OVER_HTTP_ONLY = {
     f"domains {name}"
     for name in (
-        *("end", "key", "list", "modify", "reserve", "settle", "show", "status"),
+        *("end", "key", "list", "modify", "progress", "reserve", "settle", "show", "status"),
         *(f"sls {verb}" for verb in ("change", "end", "list", "open")),
     )
 }
