@@ -228,3 +228,20 @@ def test_the_controller_plans_a_volume_again_that_is_behind_once_a_minute(world:
     committed = anl.get(connection.id).committed
     world.tick(timedelta(seconds=61))
     assert anl.get(connection.id).committed == committed, "its slots will do"
+
+
+def test_another_volume_counts_what_is_done_or_all_stay_as_they_were(world: World) -> None:
+    volumes = volumes_of(world)
+    connection = volumes.reserve(volume(), "hep")
+    world.now += timedelta(hours=1)
+    volumes.report(connection.id, 12 * GB)
+    larger = volumes.change(connection.id, volume(30 * GB))
+    kept, held = volume_of(larger), slots(world)
+    assert kept is not None
+    assert (kept.need.volume_bytes, kept.remaining_bytes, kept.missing_bytes) == (30 * GB, 22 * GB, 0)
+    assert held["anl"] == held["esnet"] == held["lbnl"]
+    assert moved_bytes(rest(world, held["anl"])) >= 22 * GB
+    with pytest.raises(ConnectionRefused, match=r"^anl: 90 GB by .* do not fit"):
+        volumes.change(connection.id, volume(90 * GB))
+    assert slots(world) == held
+    assert volume_of(world.domains["anl"].get(connection.id)) == kept
