@@ -46,8 +46,9 @@ NO_HTTP = (400, b"Invalid HTTP request received.")
 STRICT_CHECKS = [*CHECKS, negative_data_rejection, missing_required_header, unsupported_method]
 SOME = examples(few=2, many=25, suppress_health_check=list(HealthCheck))
 
-#: Statuses that tell of a wrong request; a text that is no ETag matches no version (412).
-REJECTED = [str(status) for status in (400, 401, 403, 404, 405, 412, 415, 421, 422, 428, 429)]
+#: Statuses that tell of a wrong request; a text that is no ETag matches no version (412), and one that is longer than the
+#: document lets it be may make the body too large (413).
+REJECTED = [str(status) for status in (400, 401, 403, 404, 405, 412, 413, 415, 421, 422, 428, 429)]
 STATUSES = {
     "checks": {one: {"expected-statuses": REJECTED} for one in ("negative_data_rejection", "missing_required_header")}
 }
