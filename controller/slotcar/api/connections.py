@@ -20,8 +20,8 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from slotcar.api import local_socket, tls
 from slotcar.api.problems import MEDIA_TYPE, title_of
-from slotcar.api.tls import STATE, names_of
 from slotcar.base.logs import RepeatLimit
 from slotcar.base.settings import Settings
 from slotcar_client.wire.errors import PREFIX
@@ -168,8 +168,9 @@ class TimedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.address = self.client[0] if self.client else ""
-        self.app_state = {**self.app_state, STATE: names_of(transport)}
+        uid = local_socket.uid_of(transport)
+        self.address = f"account {uid}" if uid is not None else self.client[0] if self.client else ""
+        self.app_state = {**self.app_state, tls.STATE: tls.names_of(transport), local_socket.STATE: uid}
         if why := self._all.why_full(self.address):
             self._all.refused += 1
             self._all.tell("connection refused", client=self.address, why=why)

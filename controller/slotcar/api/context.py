@@ -15,16 +15,17 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints, WithJsonSchema
 
+from slotcar.api import local_socket, tls
 from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.proxies import ProxyTroubles
 from slotcar.api.streaming import Streams
-from slotcar.api.tls import STATE
 from slotcar.auth.bearers import Bearers, bearers_of
 from slotcar.auth.errors import ProviderUnreachable
 from slotcar.auth.jwt import TokenRefused
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
+from slotcar.base.accounts import account_of, stands_for_many
 from slotcar.base.problems import LINE_PATTERN, InvalidInput, shortened
 from slotcar.base.timebase import RFC_3339
 from slotcar.book.rules.roles import Caller, Role
@@ -86,22 +87,36 @@ async def context_of(request: Request) -> Context:
     return context
 
 
-async def certificate_names(request: Request) -> CertificateNames | None:
-    return getattr(request.state, STATE, None)
+@dataclass(frozen=True, slots=True)
+class ConnectedBy:
+    """Who made a request's connection, as far as the connection itself shows it; nothing that a request says.
+
+    Attributes:
+        certificate: that it showed; None where it showed none.
+        uid: of the account of this machine, by its socket; None by TCP.
+    """
+
+    certificate: CertificateNames | None
+    uid: int | None
+
+
+async def connected_by(request: Request) -> ConnectedBy:
+    state = request.state
+    return ConnectedBy(getattr(state, tls.STATE, None), getattr(state, local_socket.STATE, None))
 
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 TheContext = Annotated[Context, Depends(context_of)]
-Certificate = Annotated[CertificateNames | None, Depends(certificate_names)]
+Connection = Annotated[ConnectedBy, Depends(connected_by)]
 
 
-async def caller(request: Request, context: TheContext, credentials: Credentials, certificate: Certificate) -> Caller:
+async def caller(request: Request, context: TheContext, credentials: Credentials, connection: Connection) -> Caller:
     """As `_caller`, where the scopes of its token let the operation pass: each request to a verb comes by here.
 
     Raises:
         HTTPException. NotAllowed: they do not.
     """
-    who = await _caller(context, credentials, certificate)
+    who = await _caller(context, credentials, connection)
     operation = request.scope["route"].name
     if who.scopes:
         check_scopes(who, operation)
@@ -120,22 +135,17 @@ def check_scopes(who: Caller, operation: str) -> None:
 
 
 async def _caller(
-    context: Context, credentials: HTTPAuthorizationCredentials | None, certificate: CertificateNames | None
+    context: Context, credentials: HTTPAuthorizationCredentials | None, connection: ConnectedBy
 ) -> Caller:
-    """Whoever the bearer token stands for, or else the certificate of the connection; the operator of an open API where
-    there is neither.
+    """Whoever the bearer token stands for, or else the certificate or the account of the connection; the operator of an
+    open API where there is none of them.
 
     Raises:
         HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used, or the
             keys of the token's issuer cannot be had.
     """
     if credentials is None:
-        if (known := context.bearers.caller_by_certificate(certificate)) is not None:
-            return known
-        settings = context.desk.settings
-        if settings.open and settings.loopback:
-            return context.local
-        raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
+        return await _caller_by_connection(context, connection)
     try:
         who = await _caller_of(credentials.credentials, context)
     except TokenRefused as error:
@@ -149,6 +159,29 @@ async def _caller(
     if who is None:
         raise HTTPException(401, f"this is not a token of this controller, or it has expired; {HOW_TO_GET_ONE}")
     return who
+
+
+async def _caller_by_connection(context: Context, connection: ConnectedBy) -> Caller:
+    """
+    Raises:
+        HTTPException: 401.
+    """
+    if (known := context.bearers.caller_by_certificate(connection.certificate)) is not None:
+        return known
+    settings, unknown = context.desk.settings, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}"
+    if connection.uid is not None and not stands_for_many(connection.uid):
+        # In a thread: a machine may ask a directory over the network whose number it is.
+        account = await run_in_threadpool(account_of, connection.uid)
+        if (known := context.bearers.caller_by_account(account)) is not None:
+            return known
+        unknown = f"the {account.proof} may do nothing here: the inventory's policies/accounts.yml gives it no role"
+    elif connection.uid is not None:
+        unknown = (
+            "the account of another user namespace cannot be told from others here: say `Authorization: Bearer TOKEN`"
+        )
+    if settings.open and settings.loopback:
+        return context.local
+    raise HTTPException(401, unknown)
 
 
 async def _caller_of(secret: str, context: Context) -> Caller | None:
@@ -167,20 +200,20 @@ async def _caller_of(secret: str, context: Context) -> Caller | None:
 
 
 async def caller_if_known(
-    request: Request, context: TheContext, credentials: Credentials, certificate: Certificate
+    request: Request, context: TheContext, credentials: Credentials, connection: Connection
 ) -> Caller | None:
     """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
     try:
-        return await caller(request, context, credentials, certificate)
+        return await caller(request, context, credentials, connection)
     except (HTTPException, NotAllowed):
         return None
 
 
 async def still_known(
-    request: Request, context: TheContext, credentials: Credentials, certificate: Certificate
+    request: Request, context: TheContext, credentials: Credentials, connection: Connection
 ) -> Callable[[], bool]:
     """Whether whoever asked may go on: its token is neither revoked nor over, and has the rights that it had."""
-    first = await caller_if_known(request, context, credentials, certificate)
+    first = await caller_if_known(request, context, credentials, connection)
 
     def still() -> bool:
         try:

@@ -14,6 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from slotcar.api.local_socket import STATE
 from slotcar.base.logs import RepeatLimit
 from slotcar.base.settings import is_loopback
 from slotcar_client.wire import documents
@@ -64,7 +65,7 @@ class ForwardedHeaders:
         await self._trusting(scope, receive, send)  # type: ignore[arg-type]
 
     async def _forwarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        in_clear = scope["type"] == "http" and scope["scheme"] == "http" and not is_loopback(_client(scope))
+        in_clear = scope["type"] == "http" and scope["scheme"] == "http" and not _is_here(scope)
         if in_clear and _has_credentials(scope):
             self._troubles.note(IN_CLEAR, _client(scope))
         await self._app(scope, receive, send)
@@ -72,6 +73,11 @@ class ForwardedHeaders:
 
 def _client(scope: Scope) -> str:
     return str(scope["client"][0]) if scope.get("client") else ""
+
+
+def _is_here(scope: Scope) -> bool:
+    """Whether the request comes from this machine: by its socket, or from a loopback address."""
+    return scope.get("state", {}).get(STATE) is not None or is_loopback(_client(scope))
 
 
 def _has_credentials(scope: Scope) -> bool:

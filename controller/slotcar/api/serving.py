@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import socket
@@ -22,7 +23,8 @@ from fastapi import FastAPI
 from slotcar.api import serving_record
 from slotcar.api.connections import BACKLOG, connection_options, reserve_descriptors
 from slotcar.api.context import Context
-from slotcar.api.listening import bound, bound_for_datagrams, listen
+from slotcar.api.listening import CannotListen, bound, bound_for_datagrams, listen
+from slotcar.api.local_socket import bound_here
 from slotcar.api.peers import listening_to_neighbours
 from slotcar.api.streaming import Streams
 from slotcar.api.supervising import keep_running
@@ -65,11 +67,25 @@ class ControllerFailed(SlotcarError):
 
 
 class _Server(uvicorn.Server):
-    """Tells the event streams to end before it waits for its connections to be over."""
+    """Tells the event streams to end before it waits for its connections to be over.
 
-    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+    Args:
+        here: a UNIX socket at which it answers too, without TLS; None for none.
+    """
+
+    def __init__(self, config: uvicorn.Config, streams: Streams, here: socket.socket | None) -> None:
         super().__init__(config)
-        self._streams = streams
+        self._streams, self._here = streams, here
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._here is not None and not self.should_exit:
+            protocol_of: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
+            protocol = partial(
+                protocol_of, config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+            loop = asyncio.get_running_loop()
+            self.servers.append(await loop.create_unix_server(protocol, sock=self._here, backlog=BACKLOG))
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -128,6 +144,7 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
         bound(settings.listen_host, settings.listen_port) as sockets,
         _syslog_socket(settings) as syslog,
         _peer_sockets(settings) as peers,
+        _local_socket(settings) as here,
     ):
         network = load_network(settings.need_inventory(), settings.vault_password_file, settings.domain)
         embedded_at = None if settings.database_url else settings.state_dir.absolute() / "postgres"
@@ -139,7 +156,7 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI], clocks:
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             watched = partial(_watcher, settings, network, ledger, clocks, syslog)
             desk = Desk(ledger, network, settings, clocks)
-            _serve(settings, desk, tokens, sockets, watched, application, peers, tls)
+            _serve(settings, desk, tokens, sockets, watched, application, peers, tls, here)
     if embedded_at and (users := embedded.users(embedded_at)):
         log.info("the embedded database runs on", used_by=users, end_it_with="slotcar db stop")
 
@@ -162,6 +179,24 @@ def _peer_sockets(settings: Settings) -> AbstractContextManager[list[socket.sock
     if settings.peer_listen is None or settings.domain is None:
         return nullcontext([])
     return bound(*settings.peer_listen, instead="another SLOTCAR_PEER_LISTEN")
+
+
+@contextmanager
+def _local_socket(settings: Settings) -> Iterator[socket.socket | None]:
+    """None where the socket that nobody named cannot be had: a second controller of the state folder answers by TCP alone.
+
+    Raises:
+        CannotListen, PortInUse: that which the settings name.
+    """
+    with ExitStack() as stack:
+        here = None
+        try:
+            here = stack.enter_context(bound_here(settings.socket_path))
+        except CannotListen as error:
+            if settings.socket is not None:
+                raise
+            log.warning("accounts of this machine are not answered by a socket", because=str(error))
+        yield here
 
 
 def _watcher(
@@ -198,7 +233,8 @@ def _serve(
     watcher_for: Callable[[LoopStatus], Watcher | None],
     application: Callable[[Context], FastAPI],
     peers: list[socket.socket],
-    tls: ssl.SSLContext | None = None,
+    tls: ssl.SSLContext | None,
+    here: socket.socket | None,
 ) -> None:
     """
     Raises:
@@ -215,7 +251,7 @@ def _serve(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
     )  # fmt: skip
-    server = _Server(with_tls(config, tls), context.streams)
+    server = _Server(with_tls(config, tls), context.streams, here)
     parts = _ApplicationParts(ledger, server, settings.stop_timeout.total_seconds())
 
     def on_signal() -> None:

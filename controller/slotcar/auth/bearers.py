@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,8 @@ from slotcar.auth.jwt import TokenRefused, Unchecked, checked_access_token, is_j
 from slotcar.auth.provider import Provider
 from slotcar.auth.tokens import TokenStore
 from slotcar.base import lengths
+from slotcar.base.accounts import Account
+from slotcar.policy.accounts import known_account
 from slotcar.policy.caller import Caller
 from slotcar.policy.certificates import CertificateNames, certificate_of
 
@@ -47,6 +50,14 @@ class Bearers:
         site = self.tokens.site
         caller = site.caller(known.name, known.role, known.owner, proof=f"certificate {known.uri or known.subject}")
         return replace(caller, member_of=replace(caller.member_of, is_program=True))
+
+    def caller_by_account(self, account: Account) -> Caller | None:
+        """The account of this machine that asks by its socket; None for nobody's who is known."""
+        site = self.tokens.site
+        known = known_account(account, site.accounts, os.geteuid())
+        if known is None:
+            return None
+        return site.caller(account.caller_name, known.role, known.owner, proof=f"{account.proof}, by its socket")
 
     def due(self, text: str) -> Provider | None:
         """The issuer whose keys are to be fetched before a token is looked at; None where none are."""

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -114,6 +115,14 @@ class MissingSetting(SlotcarError):
     """Something that this command needs was not said; the message names the option and the variable."""
 
 
+class LocalWay(StrEnum):
+    """How a command gets to this machine's ledger."""
+
+    AUTO = "auto"
+    SOCKET = "socket"
+    LEDGER = "ledger"
+
+
 class OwnerQuota(BaseModel):
     """One owner's quotas, as an operator writes them. None is no limit."""
 
@@ -148,6 +157,9 @@ class Settings(BaseSettings):
         quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
         owner_quotas: quotas of single owners by name, as JSON: `{"hep": {"reservations": 500, "volume": "2 PB"}}`. The keys
             are reservations, windows, holds and volume; null is no limit, and what is left out is as for everybody.
+        socket: the UNIX socket at which accounts of this machine ask a controller; None for `state_dir/slotcar.sock`.
+        local: whether commands that name no controller ask the one of that socket, open the ledger themselves, or open it
+            where no controller answers at the socket.
         tls_certificate, tls_key: by which the API speaks TLS itself, as PEM, its own before those of a chain; None for a
             proxy that does.
         tls_client_ca: who signs the certificates by which programs are known, as PEM; None where none are.
@@ -208,6 +220,8 @@ class Settings(BaseSettings):
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)
+    socket: OptionalPath = None
+    local: LocalWay = LocalWay.AUTO
     tls_certificate: OptionalPath = None
     tls_key: OptionalPath = None
     tls_client_ca: OptionalPath = None
@@ -282,6 +296,10 @@ class Settings(BaseSettings):
     @property
     def tokens_path(self) -> Path:
         return self.tokens_file or self.state_dir / "tokens.json"
+
+    @property
+    def socket_path(self) -> Path:
+        return self.socket or self.state_dir / "slotcar.sock"
 
     @property
     def webhook_key_path(self) -> Path:

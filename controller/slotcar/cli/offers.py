@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slotcar.cli.local_socket import answering_socket
 from slotcar.cli.options import OutputFormat
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.place import chosen_place
-from slotcar.cli.session import caller, sender
+from slotcar.cli.session import caller, sender, settings
 from slotcar.cli.tables import Column
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
 
     place = chosen_place()
     data: documents.Caller
-    if place is None:  # no ledger is opened for it
+    if place is None and answering_socket(settings()) is None:  # no ledger is opened for it
         who = caller()
         data = {
             "name": who.name,

@@ -17,6 +17,7 @@ from slotcar.cli.output import complain
 from slotcar.cli.place import Declined, chosen_place
 
 if TYPE_CHECKING:
+    from slotcar.base.settings import Settings
     from slotcar_client import Slotcar
     from slotcar_client.contexts import Bearer
 
@@ -36,11 +37,13 @@ TokenFile = Annotated[
 
 @contextmanager
 def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> Iterator[Slotcar]:
-    """The controller that these name, else that of the context, else this machine's.
+    """The controller that these name, else that of the context, else this machine's: by its socket where no token is named.
 
     Raises:
         Declined: the token file cannot be read.
     """
+    from slotcar.base.settings import load_settings
+    from slotcar.cli.local_socket import answering_socket
     from slotcar_client import Retries, Slotcar
     from slotcar_client.contexts import token_of
 
@@ -52,9 +55,28 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
         token = place.bearer
     elif _is_for(address, os.environ.get("SLOTCAR_API")):
         token = token_of(os.environ)
-    api = address or (place.api if place else _own_address())
+    chosen = load_settings()
+    names_none = not (address or token or place) and "listen_port" not in chosen.model_fields_set
+    if names_none and (path := answering_socket(chosen)):
+        with controller_at(path, attempts) as slotcar:
+            yield slotcar
+        return
+    api = address or (place.api if place else _own_address(chosen))
     ask_controller(api, place.name if place else "")
     with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
+        yield slotcar
+
+
+@contextmanager
+def controller_at(path: Path, attempts: int = 5) -> Iterator[Slotcar]:
+    """The controller that answers at a UNIX socket of this machine, which knows this process's account by itself."""
+    import httpx
+
+    from slotcar_client import Retries, Slotcar
+
+    ask_controller(f"unix:{path.absolute()}")
+    transport = httpx.HTTPTransport(uds=str(path))
+    with Slotcar("http://localhost", retries=Retries(attempts=attempts), transport=transport) as slotcar:
         yield slotcar
 
 
@@ -91,7 +113,7 @@ def read_token(file: Path) -> str:
         raise Declined(f"{file}: no token can be read from it: {words}") from error
 
 
-def _own_address() -> str:
+def _own_address(chosen: Settings) -> str:
     """The controller of this state folder, or the one at the port that the settings name.
 
     Whatever listens at the port that is usual may be another folder's, or another person's.
@@ -100,9 +122,7 @@ def _own_address() -> str:
         Declined: no controller serves the folder, or several do.
     """
     from slotcar.api.serving_record import addresses
-    from slotcar.base.settings import load_settings
 
-    chosen = load_settings()
     if "listen_port" in chosen.model_fields_set:
         return chosen.address_here(chosen.listen_port)
     folder = chosen.state_dir.absolute()

@@ -58,18 +58,12 @@ def actor() -> Actor:
     What `sudo` says of who asked for that is the word of an environment variable, which whoever may become that account may
     set: it goes along as a note, and is marked as one.
     """
-    import pwd
-
+    from slotcar.base.accounts import account_of
     from slotcar_client.wire.actor import Actor
 
-    uid = os.getuid()
-    try:
-        account = printable(pwd.getpwuid(uid).pw_name)
-    except KeyError:  # of a container that has no such account
-        account = f"uid{uid}"
-    says = os.environ.get("SUDO_USER")
+    account, says = account_of(os.geteuid()), os.environ.get("SUDO_USER")
     note = f"; SUDO_USER says {printable(says)[:100]}, which nobody checked" if says else ""
-    return Actor(f"{account}@cli", f"account {account} (uid {uid}) of the controller's host{note}")
+    return Actor(account.caller_name, f"{account.proof}{note}")
 
 
 def caller() -> Caller:
@@ -143,20 +137,30 @@ class FarDesk:
 
 @contextmanager
 def sender(inventory: Path | None = None, *, network: bool = True) -> Iterator[AnyDesk]:
-    """What verbs are sent with: a controller over HTTP where one is named (`SLOTCAR_API`, a context), else the desk over
-    this machine's ledger. `network`: whether the verbs ask anything of it; else no inventory is read here.
+    """What verbs are sent with: a controller over HTTP where one is named (`SLOTCAR_API`, a context); else the controller
+    that answers at this machine's socket, unless an inventory is named or the settings say otherwise (`SLOTCAR_LOCAL`);
+    else the desk over this machine's ledger. `network`: whether the verbs ask anything of it; else no inventory is read
+    here.
 
     Raises:
         Declined: the controller does not do it; or it is named, and so is an inventory.
     """
+    from slotcar.cli.local_socket import answering_socket
     from slotcar.cli.place import Declined, chosen_place
 
     place = chosen_place()
-    if place is None:
+    by_socket = answering_socket(settings()) if place is None and inventory is None else None
+    if place is None and by_socket is None:
         with desk(inventory, network=network) as opened:
             yield NearDesk(opened)
         return
-    from slotcar.cli.remote import remote
+    from slotcar.cli.remote import controller_at, remote
+
+    if by_socket is not None:
+        with controller_at(by_socket) as slotcar:
+            yield FarDesk(slotcar)
+        return
+    assert place is not None
 
     if inventory is not None:
         raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")

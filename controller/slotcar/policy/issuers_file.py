@@ -14,8 +14,8 @@ from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.names import OWNER
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.settings import is_loopback
+from slotcar.policy import accounts, certificates
 from slotcar.policy.caller import Role
-from slotcar.policy.certificates import ISSUED
 from slotcar.policy.issuers import (
     ALGORITHMS,
     AT_JWT,
@@ -106,8 +106,10 @@ class _IssuerReader:
         name = self._text("name", needed="is needed: what the issuer is called here, such as home")
         if name and not _NAME.fullmatch(name):
             self._wrong("name", "is no name of letters, digits, dots and dashes, at most 32", name)
-        if name == ISSUED:
+        if name == certificates.ISSUED:
             self._wrong("name", "is what programs are called that show a certificate", name)
+        if name == accounts.ISSUED:
+            self._wrong("name", "is what accounts of the controller's host are called", name)
         return name
 
     def _url(self) -> str:

@@ -15,6 +15,7 @@ from slotcar.base.located_yaml import Document, load, read_text
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.settings import is_loopback
 from slotcar.base.units import UnitError, parse_rate_bps
+from slotcar.policy.accounts import KnownAccount, read_accounts
 from slotcar.policy.caller import Caller, Memberships, Role
 from slotcar.policy.certificates import KnownCertificate, read_certificates
 from slotcar.policy.issuers import Issuer
@@ -55,6 +56,7 @@ class Site:
     zone: in which policies speak of hours and weekdays.
     issuers: whose tokens are taken, beside those of `slotcar token create`.
     certificates: of programs that show one.
+    accounts: of the controller's host, beside root and the controller's own.
     """
 
     policies: Policies = field(default_factory=shipped_policies)
@@ -65,6 +67,7 @@ class Site:
     zone: tzinfo = UTC
     issuers: tuple[Issuer, ...] = ()
     certificates: tuple[KnownCertificate, ...] = ()
+    accounts: tuple[KnownAccount, ...] = ()
 
     def caller(
         self, name: str, role: Role, owner: str | None = None, expires_at: datetime | None = None, proof: str = ""
@@ -114,6 +117,7 @@ def site_in(folder: Path) -> Site:
     members: dict[str, Any] = {}
     issuers: tuple[Issuer, ...] = ()
     certificates: tuple[KnownCertificate, ...] = ()
+    accounts: tuple[KnownAccount, ...] = ()
     try:
         members = _read_members(folder)
     except InvalidInput as error:
@@ -124,6 +128,10 @@ def site_in(folder: Path) -> Site:
         problems += error.problems
     try:
         certificates = read_certificates(folder)
+    except InvalidInput as error:
+        problems += error.problems
+    try:
+        accounts = read_accounts(folder)
     except InvalidInput as error:
         problems += error.problems
     try:
@@ -140,7 +148,7 @@ def site_in(folder: Path) -> Site:
         problems += without_members(policies.rules, groups, communities)
     if problems:
         raise InvalidInput(problems)
-    return Site(policies, **members, issuers=issuers, certificates=certificates)
+    return Site(policies, **members, issuers=issuers, certificates=certificates, accounts=accounts)
 
 
 def _read_members(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from slotcar.policy.caller import Role
 from slotcar.policy.reading import PolicyRule, entities_in
 
 _CEDAR = ".cedar"
-_FILES = ("site.yml", "issuers.yml", "certificates.yml")
+_FILES = ("site.yml", "issuers.yml", "certificates.yml", "accounts.yml")
 
 
 def files_not_read(folder: Path) -> Iterator[Problem]:
