@@ -98,7 +98,7 @@ class PlannedChanges(Operation[T]):
         together = sha256(f"{self.now} {self.actor} {keys}".encode()).hexdigest()[:8] if len(keys) > 1 else ""
         ahead = self.ahead or (None,) * len(self.requests)
         return tuple(
-            Admit(self.now, request, changed, together, before)
+            Admit(self.now, request, changed, together, ahead=before)
             for request, before in zip(self.requests, ahead, strict=True)
         )
 

@@ -72,6 +72,7 @@ class Approve(OnEntry):
             "demands": proposal.demands,
         }
         form["progress"] = progress_after(entry, proposal.reservation, self.now)
+        form["requester"] = entry.proposed.requester if entry.proposed else None
         form["change"] = entry.changed_at_once(self.now)
         changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
         transaction.take(changed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from slotcar.admission.model import Refused
 from slotcar.base.problems import SlotcarError
@@ -109,9 +110,25 @@ class PlanNotAdmitted(SlotcarError):
         )
 
 
-class MayNotMove(SlotcarError):
-    """Transfers may not be as they would be to make room, or to be done in time: they stay as they are."""
+@dataclass(frozen=True, slots=True)
+class StaysBecause:
+    """Why a transfer keeps what it has.
 
-    def __init__(self, handles: frozenset[str]) -> None:
-        self.handles = handles
-        super().__init__(f"shares of communities do not let them move: {', '.join(sorted(handles))}")
+    Attributes:
+        policy: the policies that do not let it move, in words; empty where it is a share of its community.
+    """
+
+    policy: str = ""
+
+    @property
+    def words(self) -> str:
+        return f"{self.policy} lets it have no other time" if self.policy else "its community has no more for it"
+
+
+class MayNotMove(SlotcarError):
+    """Transfers may not be as they would be to make room, or to be done in time: they stay as they are. `why`: of each
+    handle."""
+
+    def __init__(self, why: Mapping[str, StaysBecause]) -> None:
+        self.why = why
+        super().__init__("; ".join(f"{handle} may not move: {one.words}" for handle, one in sorted(why.items())))

@@ -52,6 +52,21 @@ OCCUPYING: frozenset[State] = frozenset({State.HELD, State.AWAITING_APPROVAL, St
 
 
 @dataclass(frozen=True, slots=True)
+class Requester:
+    """Who asked for a volume by a deadline in its present form, so that policies can be asked again as whom it was.
+
+    Attributes:
+        kept: beside the name; see `slotcar.policy.recalling`.
+        attestation: what its community's server signed for it then.
+    """
+
+    name: str
+    kept: Mapping[str, Any] | None
+    at: datetime
+    attestation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A change of a committed reservation that waits for approval. The network keeps room for it, and does not have it."""
 
@@ -60,6 +75,7 @@ class Proposal:
     demands: tuple[Demand, ...]
     actor: str
     at: datetime
+    requester: Requester | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +122,7 @@ class Entry:
         progress: of a volume by a deadline, the last report.
         change: how it came to what it is; None where it has been so since `created_at`.
         group: handle of the group that it is a member of.
+        requester: of a volume by a deadline, who asked for it; None where nobody is known.
         delegations: rights on it that its owner has handed to others; those that ran out too, until the next is given.
         slot: what is on the devices of its present slot; None where nobody asked, or it was never in force.
         notes: what whoever asked for it should know; none where nobody asked for them.
@@ -125,6 +142,7 @@ class Entry:
     progress: ProgressReport | None = None
     change: EntryChange | None = None
     group: str | None = None
+    requester: Requester | None = None
     delegations: tuple[Delegation, ...] = ()
     slot: SlotNow | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)

@@ -14,12 +14,13 @@ from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
 from slotcar.book.batch import Needs, Remembered, flows_at, others_flows
 from slotcar.book.delegating import require_still_handed
-from slotcar.book.errors import IdempotencyConflict, NameTaken
+from slotcar.book.errors import IdempotencyConflict, NameTaken, StaysBecause
 from slotcar.book.model import (
     AdmissionRequest,
     Condition,
     Entry,
     Proposal,
+    Requester,
     State,
     Terms,
 )
@@ -60,12 +61,14 @@ class Admit(Operation[Entry | Refused]):
     Attributes:
         stay: handles of transfers that do not move for it, because the same plan changes them.
         ahead: what policies said of it before the lock was taken.
+        held_by: policies that do not let transfers make room for it, in words.
         together: what it has in common with the other requests of its plan; see `slotcar.policy.recalling`.
     """
 
     request: AdmissionRequest
     stay: frozenset[str] = frozenset()
     together: str = ""
+    held_by: str = ""
     ahead: DecidedAhead | None = field(default=None, compare=False, repr=False)
 
     def prepared(self, terms: Terms) -> Admit:
@@ -156,7 +159,7 @@ class Admit(Operation[Entry | Refused]):
         """`old`: what the request changes; `without`: that, where the tables hold it still."""
         request, terms = self.request, transaction.terms
         stay = self.stay | {request.replaces or ""}
-        return place_on_first(
+        answer = place_on_first(
             transaction.tables,
             request.reservation,
             [(request.paths, request.demands), *((one.paths, one.demands) for one in request.alternatives)],
@@ -166,6 +169,9 @@ class Admit(Operation[Entry | Refused]):
             done=done_by(old, self.now),
             changes=old is not None,
         )
+        if isinstance(answer, Refused) and self.held_by and not answer.reason:
+            return replace(answer, reason=f"transfers that could make room may not have other times: {self.held_by}")
+        return answer
 
     def settled(self, transaction: Transaction, old: Entry | None, placed: Placement) -> Entry:
         """The request in the ledger and in the tables, from which `old` was taken; others have moved for it.
@@ -180,9 +186,12 @@ class Admit(Operation[Entry | Refused]):
         move_others(transaction, placed.moved, entry, self.now)
         return entry
 
-    def staying(self, handles: frozenset[str]) -> Admit:
+    def staying(self, handles: Mapping[str, StaysBecause]) -> Admit:
         """The same, for which these transfers do not move either."""
-        return replace(self, stay=self.stay | handles) if handles else self
+        if not handles:
+            return self
+        policies = sorted({one.policy for one in handles.values() if one.policy})
+        return replace(self, stay=self.stay | handles.keys(), held_by=", ".join(policies))
 
     def of(self, request: AdmissionRequest) -> Admit:
         """The same of another form of the request."""
@@ -198,7 +207,9 @@ class Admit(Operation[Entry | Refused]):
             )
             record(transaction, entry, says, self.now)
         elif self.waits(transaction, old):
-            proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)
+            proposal = Proposal(
+                request.reservation, request.paths, request.demands, request.actor, self.now, self._remembered
+            )
             entry = transaction.change(old, old.state, self.now, proposed=proposal)
             change = ReservationChangeProposed(
                 **by_whom(entry, request.actor),
@@ -209,7 +220,7 @@ class Admit(Operation[Entry | Refused]):
             record(transaction, entry, change, self.now)
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
-            form["group"] = self._group(transaction)
+            form["group"], form["requester"] = self._group(transaction), self._remembered
             form["progress"] = progress_after(old, request.reservation, self.now)
             if old.state is State.COMMITTED:
                 form["change"] = old.changed_at_once(self.now)
@@ -241,6 +252,14 @@ class Admit(Operation[Entry | Refused]):
             return None
         return kept_of(request.caller, request.reservation.owner, self.together)
 
+    @property
+    def _remembered(self) -> Requester | None:
+        """Who asks, where the reservation may be moved later."""
+        request = self.request
+        if request.caller is None or request.reservation.need is None:
+            return None
+        return Requester(str(request.actor), self._requester, self.now, request.attestation)
+
     def _repeated(self, transaction: Transaction) -> Entry | None:
         key = self.request.idempotency_key
         remembered = transaction.remembered((self.request.actor, key)) if key else None
@@ -265,6 +284,7 @@ class Admit(Operation[Entry | Refused]):
             changed_at=self.now,
             hold_until=request.hold_until,
             group=self._group(transaction),
+            requester=self._remembered,
         )
         if entry.state is not State.COMMITTED:
             return entry

@@ -10,8 +10,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
 
+from slotcar.admission.placing import profile_of
+from slotcar.admission.rates import excess
 from slotcar.base.timebase import Window
-from slotcar.book.model import AdmissionRequest, Entry, State, Terms
+from slotcar.book.model import AdmissionRequest, Entry, Requester, State, Terms
 from slotcar.book.rights import with_proposed_change
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.book.rules.reserving import BY_NEIGHBOUR, Whose, whose_of
@@ -19,7 +21,7 @@ from slotcar.book.transaction import Transaction
 from slotcar.policy.asking import kind_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.policies import ButForTotals
-from slotcar.policy.recalling import kept_of
+from slotcar.policy.recalling import kept_of, recalled
 from slotcar.policy.reserving import (
     ACTION,
     ASKED_BY,
@@ -133,6 +135,30 @@ def check_permitted(
             _check(transaction, request, with_proposed_change(entry), request.caller, ahead, now)
 
 
+def policies_against_move(transaction: Transaction, entry: Entry, old: Entry, now: datetime) -> str:
+    """Which policies do not let a transfer have slots that nobody asked for, to make room or to be done in time, in words;
+    empty where they do. They are asked as whom it was that asked for it, with the notice and the attestation of then,
+    about its slots to come. What takes no more at any instant than it has is not asked about.
+    """
+    site, reservation = transaction.terms.policy.reserving.site, entry.reservation
+    windows = windows_from(entry, now)
+    asked = entry.requester or Requester(reservation.owner, None, entry.created_at)
+    caller = recalled(asked.name, reservation.owner, asked.kept, site)
+    is_more = any(step.rate_bps for step in excess(profile_of(reservation), profile_of(old.reservation)))
+    if not windows or not is_more or site.policies.is_open(ACTION, kind_of(caller)):
+        return ""
+    about = asked_for(
+        transaction.terms, LiveInTransaction(transaction), entry, caller, now, is_change=False, is_hold=False,
+        attestation=asked.attestation, attested_at=asked.at,
+    )  # fmt: skip
+    wanted = replace(about.wanted, windows=windows)
+    verdict = site.policies.decide(question_of(caller, wanted, site, asked.at))
+    if verdict.allowed:
+        return ""
+    names = ", ".join(rule.name for rule in verdict.by)
+    return f"the policy {names}" if names else "no policy that permits it"
+
+
 def asked_for(
     terms: Terms,
     beside: LiveBeside,
@@ -143,10 +169,12 @@ def asked_for(
     is_change: bool,
     is_hold: bool,
     attestation: str = "",
+    attested_at: datetime | None = None,
 ) -> AskedFor:
-    """`entry`: in the form that is asked for. `attestation`: what its community's server has signed when it was asked."""
+    """`entry`: in the form that is asked for. `attestation`: what its community's server has signed when it was asked, at
+    `attested_at` if that was not now."""
     site = terms.policy.reserving.site
-    attested, why_not = _attested(entry.reservation, site, now, attestation)
+    attested, why_not = _attested(entry.reservation, site, attested_at or now, attestation)
     reservation, amount = entry.reservation, entry.amount
     wanted = WantedReservation(
         owner=reservation.owner,

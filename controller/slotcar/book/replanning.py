@@ -5,6 +5,7 @@ Since the last report a transfer is taken to have moved what its profile says; o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,10 +14,11 @@ from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_
 from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
 from slotcar.base.timebase import to_us
 from slotcar.book.batch import Needs
+from slotcar.book.errors import StaysBecause
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Operation
 from slotcar.book.recording import by_whom, record
-from slotcar.book.reporting import planned, record_behind, require_shares
+from slotcar.book.reporting import planned, record_behind, require_new_slots
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import move_others, moved_form, with_those_that_may_move
 from slotcar_client.wire.events import ReservationReplanned
@@ -64,7 +66,7 @@ class Replan(Operation[Entry | None]):
             return None
         return with_those_that_may_move(transaction, lambda stay: self._planned(transaction, entry, stay))
 
-    def _planned(self, transaction: Transaction, entry: Entry, stay: frozenset[str]) -> Entry | None:
+    def _planned(self, transaction: Transaction, entry: Entry, stay: Mapping[str, StaysBecause]) -> Entry | None:
         need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
         assert need is not None, "it is a volume by a deadline"
         assert progress is not None, "it has reported"
@@ -78,7 +80,7 @@ class Replan(Operation[Entry | None]):
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=new_progress, **form)
         transaction.take(changed)
-        require_shares(transaction, changed, entry, self.now)
+        require_new_slots(transaction, changed, entry, self.now)
         says = ReservationReplanned(
             **by_whom(changed, "slotcar"), remaining_bytes=rest_bytes, needed_bps=plan.needed_bps,
             missing_bytes=plan.missing_bytes, before=entry.reservation, reservation=changed.reservation,

@@ -17,17 +17,17 @@ from slotcar.admission.placing import next_second, place_transfer, profile_of, r
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, microbits
 from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
-from slotcar.book.errors import MayNotMove, ProgressRefused
+from slotcar.book.errors import ProgressRefused, StaysBecause
 from slotcar.book.model import Entry, ProgressReport, State
 from slotcar.book.operation import OnEntry, move
 from slotcar.book.recording import by_whom, record
 from slotcar.book.rules.verb_rules import allows
-from slotcar.book.share_bounds import exceeds_shares
 from slotcar.book.transaction import Transaction
 from slotcar.book.transfers import (
     movable_in,
     move_others,
     moved_form,
+    require_may_move,
     rules_of,
     with_those_that_may_move,
     within,
@@ -55,7 +55,9 @@ class Report(OnEntry):
             return self._finished(transaction, entry)
         return with_those_that_may_move(transaction, lambda stay: self._planned(transaction, entry, need, stay))
 
-    def _planned(self, transaction: Transaction, entry: Entry, need: VolumeByDeadline, stay: frozenset[str]) -> Entry:
+    def _planned(
+        self, transaction: Transaction, entry: Entry, need: VolumeByDeadline, stay: Mapping[str, StaysBecause]
+    ) -> Entry:
         moment = next_second(self.now)
         before = rest_of(entry.reservation, moment)
         plan = planned(transaction, entry, need, self.remaining_bytes, moment, self.now, stay)
@@ -64,7 +66,7 @@ class Report(OnEntry):
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
         transaction.take(changed)
-        require_shares(transaction, changed, entry, self.now)
+        require_new_slots(transaction, changed, entry, self.now)
         self._record(transaction, entry, changed, progress, plan.why_missing)
         move_others(transaction, plan.moved, changed, self.now)
         return changed
@@ -138,9 +140,9 @@ def planned(
     remaining_bytes: int,
     moment: datetime,
     now: datetime,
-    stay: frozenset[str],
+    stay: Mapping[str, StaysBecause],
 ) -> Planned:
-    """What the rest of a transfer can have from `moment` on. Changes nothing. `stay`: handles of those that do not move; a
+    """What the rest of a transfer can have from `moment` on. Changes nothing. `stay`: those that do not move, and why; a
     transfer that is one of them keeps what it has.
 
     Where a change waits for approval beside what is in force, nobody moves: both would need the room.
@@ -151,7 +153,7 @@ def planned(
         allowed, entry.demands, need.window_from(moment), remaining_bytes, terms.policy.least_rate_bps
     )
     if entry.handle in stay:
-        return _kept(entry, transfer, remaining_bytes, moment)
+        return _kept(entry, transfer, remaining_bytes, moment, stay[entry.handle].words)
     with absent(tables, entry.demands, (entry.occupied,)):
         free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
         own = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
@@ -163,20 +165,20 @@ def planned(
     return Planned(own.needed_bps, own.profile, own.missing_bytes, {})
 
 
-def _kept(entry: Entry, transfer: Transfer, remaining_bytes: int, moment: datetime) -> Planned:
+def _kept(entry: Entry, transfer: Transfer, remaining_bytes: int, moment: datetime, why: str) -> Planned:
     """What it has already, and what of the rest that does not move."""
     rest = rest_of(entry.reservation, moment)
     missing_bytes = max(0, -(microbits(rest) // MICROBITS_PER_BYTE - remaining_bytes))
-    return Planned(transfer.needed_bps, rest, missing_bytes, {}, "its community has no more for it")
+    return Planned(transfer.needed_bps, rest, missing_bytes, {}, why)
 
 
-def require_shares(transaction: Transaction, changed: Entry, before: Entry, now: datetime) -> None:
+def require_new_slots(transaction: Transaction, changed: Entry, before: Entry, now: datetime) -> None:
     """
     Raises:
-        MayNotMove: a share of its community does not let a transfer become so; it keeps what it has.
+        MayNotMove: a share of its community, or a policy, does not let a transfer become so; it keeps what it has.
     """
-    if changed.demands != before.demands and exceeds_shares(transaction, changed, before, now):
-        raise MayNotMove(frozenset({changed.handle}))
+    if changed.reservation.slots != before.reservation.slots or changed.demands != before.demands:
+        require_may_move(transaction, [(before, changed)], now)
 
 
 def record_behind(

@@ -11,8 +11,9 @@ from slotcar.admission.component import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
 from slotcar.base.timebase import MICROSECOND, Window, to_us
-from slotcar.book.errors import MayNotMove
+from slotcar.book.errors import MayNotMove, StaysBecause
 from slotcar.book.model import Entry, EntryChange, ProgressReport, State, Terms
+from slotcar.book.permitting import policies_against_move
 from slotcar.book.recording import ask, by_whom, record
 from slotcar.book.rules.gate import Gate
 from slotcar.book.rules.policy import Policy
@@ -137,7 +138,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
     """Gives those that make room for the entry their new profiles, each with an event.
 
     Raises:
-        MayNotMove: shares of communities do not let some. SlotcarError: what the condition of one that moves raises.
+        MayNotMove: see `require_may_move`. SlotcarError: what the condition of one that moves raises.
     """
     changed = []
     for handle, profile in moved.items():
@@ -151,24 +152,38 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
         )  # fmt: skip
         record(transaction, after, says, now)
         changed.append((before, after))
-    if staying := [after.handle for before, after in changed if exceeds_shares(transaction, after, before, now)]:
-        raise MayNotMove(frozenset(staying))
+    require_may_move(transaction, changed, now)
     for _, after in changed:
         ask(transaction, after, transaction.terms.condition_of(after))
 
 
-def with_those_that_may_move(
-    transaction: Transaction, place: Callable[[frozenset[str]], T], stay: frozenset[str] = frozenset()
-) -> T:
+def require_may_move(transaction: Transaction, changed: Iterable[tuple[Entry, Entry]], now: datetime) -> None:
+    """`changed`: transfers as they were, and with the slots that they would get.
+
+    Raises:
+        MayNotMove: shares of communities, or the site's policies, do not let some.
+    """
+    why: dict[str, StaysBecause] = {}
+    for before, after in changed:
+        if exceeds_shares(transaction, after, before, now):
+            why[after.handle] = StaysBecause()
+        elif policy := policies_against_move(transaction, after, before, now):
+            why[after.handle] = StaysBecause(policy)
+    if why:
+        raise MayNotMove(why)
+
+
+def with_those_that_may_move(transaction: Transaction, place: Callable[[Mapping[str, StaysBecause]], T]) -> T:
     """Places something for which others move, again without those that may not.
 
     Args:
-        place: takes the handles of those that stay where they are, and raises `MayNotMove` of others alone.
+        place: takes the handles of those that stay where they are, with why, and raises `MayNotMove` of others alone.
     """
+    stay: dict[str, StaysBecause] = {}
     while True:
         mark = transaction.mark()
         try:
             return place(stay)
         except MayNotMove as refused:
             transaction.take_back(mark)
-            stay |= refused.handles
+            stay |= refused.why

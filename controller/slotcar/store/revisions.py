@@ -15,7 +15,7 @@ from slotcar.store.database import reading
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: The newest of them: most who ask for the schema's state need to read no other.
-NEWEST_REVISION = "0029"
+NEWEST_REVISION = "0030"
 
 
 class SchemaState(StrEnum):

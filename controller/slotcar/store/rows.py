@@ -15,7 +15,7 @@ from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
 from slotcar.base.timebase import Window, from_us
 from slotcar.base.vocabulary import Service
-from slotcar.book.model import Entry, EntryChange, Event, ProgressReport, Proposal, State
+from slotcar.book.model import Entry, EntryChange, Event, ProgressReport, Proposal, Requester, State
 from slotcar.network.model import InterfaceId
 from slotcar.network.path.model import Hop, Path
 from slotcar.policy.delegating import Delegation
@@ -81,6 +81,7 @@ def proposal_json(proposal: Proposal) -> str:
             ],
             "actor": proposal.actor,
             "at": proposal.at.isoformat(),
+            "requester": requester_to_row(proposal.requester) if proposal.requester else None,
         }
     )
 
@@ -94,7 +95,21 @@ def proposal_from_row(row: dict[str, Any]) -> Proposal:
         ),
         actor=row["actor"],
         at=datetime.fromisoformat(row["at"]),
+        requester=requester_from_row(row["requester"]) if row.get("requester") else None,
     )
+
+
+def requester_to_row(requester: Requester) -> dict[str, Any]:
+    return {
+        "name": requester.name,
+        "kept": requester.kept,
+        "at": requester.at.isoformat(),
+        "attestation": requester.attestation,
+    }
+
+
+def requester_from_row(row: Mapping[str, Any]) -> Requester:
+    return Requester(row["name"], row["kept"], datetime.fromisoformat(row["at"]), row["attestation"])
 
 
 def entry_from_row(row: Row[Any]) -> Entry:
@@ -113,6 +128,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
         progress=progress_from_row(row.progress) if row.progress else None,
         change=change_from_row(row.change) if row.change else None,
         group=row.group_handle,
+        requester=requester_from_row(row.requester) if row.requester else None,
         delegations=delegations_from_row(row.delegations) if row.delegations else (),
     )
 

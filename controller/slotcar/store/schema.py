@@ -67,6 +67,7 @@ entry = Table(
     Column("change", JSONB),
     Column("group_handle", Text),
     Column("delegations", JSONB),
+    Column("requester", JSONB),
 )
 
 flow = Table(

@@ -19,13 +19,13 @@ UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jso
     amounts = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, proposed = %s::jsonb, windows = %s,
     volume_bits = %s, deadline_us = %s, progress = %s::jsonb,
     wire_bytes = %s::integer[], payload_bytes = %s, change = %s::jsonb, group_handle = %s,
-    delegations = %s::jsonb, hold_until = %s, changed_at = %s
+    delegations = %s::jsonb, requester = %s::jsonb, hold_until = %s, changed_at = %s
 WHERE number = %s
 """
 COPY_ENTRY = """
 COPY entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
     end_us, proposed, windows, volume_bits, deadline_us, progress,
-    wire_bytes, payload_bytes, change, group_handle, delegations, hold_until, created_at, changed_at) FROM STDIN
+    wire_bytes, payload_bytes, change, group_handle, delegations, requester, hold_until, created_at, changed_at) FROM STDIN
 """
 COPY_OCCUPANCY = """
 COPY occupancy (sequence, entry, sign, resources, amounts, starts_us, ends_us, last_end_us) FROM STDIN
@@ -78,7 +78,7 @@ def updated(entry: Entry) -> tuple[Any, ...]:
 
 def _body(entry: Entry) -> tuple[Any, ...]:
     """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits, deadline_us, progress,
-    wire_bytes, payload_bytes, change, group_handle, delegations.
+    wire_bytes, payload_bytes, change, group_handle, delegations, requester.
     """
     reservation, usage = entry.reservation, entry.usage
     return (
@@ -95,6 +95,7 @@ def _body(entry: Entry) -> tuple[Any, ...]:
         rows.change_json(entry.change) if entry.change else None,
         entry.group,
         rows.delegations_json(entry.delegations) if entry.delegations else None,
+        rows.as_json(rows.requester_to_row(entry.requester)) if entry.requester else None,
     )
 
 

@@ -297,7 +297,8 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0003"),
         2,
-        "This loses the SLSs that domains have agreed on;"
+        "This loses who asked for each transfer, as far as policies are asked again by it;"
+        " the SLSs that domains have agreed on;"
         " what domains said of their segments, and which tickets were taken; delegations,"
         " and what managers shared out of communities;"
         " what probes measured of SLSs; connections by NSI; sessions of people whom an issuer named;"
@@ -309,7 +310,7 @@ def test_the_way_back_says_what_it_loses_and_refuses_what_it_cannot_keep(
     says(
         cli("db", "downgrade", "0017"),
         2,
-        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses the SLSs that",
+        f"Take the ledger back from revision {NEWEST_REVISION} to 0017? This loses who asked",
     )
     with psycopg.connect(database_url, autocommit=True) as raw:
         assert cli("apply", reservations(), "--yes").code == 0
