@@ -1,5 +1,5 @@
 """A policy that is left out of a question, because its scope cannot be about it, would have changed nothing; nor does it
-change anything that those which read totals are asked after the others."""
+change anything that those which read totals, or what slots say, are asked after the others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 from slotcar.policy.probes import policy_set_text
 from slotcar.policy.questions import Question
 from slotcar.policy.reading import schema
+from slotcar.policy.reserving import OF_SLOTS
 from slotcar.policy.site import Site
 from tests.property.test_missing_attributes import about_owners, about_reserving, about_verbs, without_one
 
 NOTHING = {"reservations": 0, "peak_bps": 0, "volume_bits": 0}
+#: Stands in a question for what its slots will say.
+OTHERWISE = {
+    "rate_bps": 1, "duration_s": 1, "volume_bits": 1, "in_advance": False, "notice_s": 0, "hours": [3], "weekdays": [7]
+}  # fmt: skip
 
 
 @given(st.one_of(about_reserving(), about_verbs(), about_owners()))
@@ -35,9 +40,25 @@ def test_a_question_is_answered_by_halves_as_whole(asked_for: tuple[Site, Questi
     site, question = asked_for
     for what, one in [("nothing", question), *without_one(question)]:
         totals = one.context.get("totals", {})
-        half = site.policies.but_for_totals(one.with_context(totals={"owner": NOTHING}))
-        verdict, whole = site.policies.with_totals(half, totals), site.policies.decide(one.with_context(totals=totals))
+        half = site.policies.first_half(one.with_context(totals={"owner": NOTHING}), frozenset({"totals"}))
+        verdict = site.policies.second_half(half, {"totals": totals})
+        whole = site.policies.decide(one.with_context(totals=totals))
         if whole.errors and half.is_certain:
             assert "totals" in what, "no policy reads what is missing"
         else:
             assert verdict == whole, f"without {what}"
+
+
+@given(about_reserving())
+def test_a_volume_is_answered_by_halves_as_whole(asked_for: tuple[Site, Question]) -> None:
+    """Its slots are known under the lock alone."""
+    site, question = asked_for
+    assert OTHERWISE.keys() == OF_SLOTS
+    for what, one in [("nothing", question), *without_one(question)]:
+        rest = {name: one.context[name] for name in (*OF_SLOTS, "totals") if name in one.context}
+        if len(rest) > len(OF_SLOTS):  # else what is missing is what would be told in the end
+            before = one.with_context(**OTHERWISE, totals={"owner": NOTHING})
+            half = site.policies.first_half(before, OF_SLOTS | {"totals"})
+            verdict, whole = site.policies.second_half(half, rest), site.policies.decide(one)
+            if not (whole.errors and half.is_certain):
+                assert verdict == whole, f"without {what}"

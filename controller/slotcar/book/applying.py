@@ -85,7 +85,7 @@ class PlannedChanges(Operation[T]):
     cancellations: tuple[Cancellation, ...]
     requests: tuple[AdmissionRequest, ...]
     actor: str
-    ahead: tuple[DecidedAhead | None, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    ahead: tuple[tuple[DecidedAhead, ...], ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
     def prepared(self, terms: Terms) -> Self:
         return replace(self, ahead=tuple(decide_ahead(terms, request, self.now) for request in self.requests))
@@ -96,7 +96,7 @@ class PlannedChanges(Operation[T]):
         changed = frozenset(request.replaces for request in self.requests if request.replaces)
         keys = [request.reservation.key for request in self.requests]
         together = sha256(f"{self.now} {self.actor} {keys}".encode()).hexdigest()[:8] if len(keys) > 1 else ""
-        ahead = self.ahead or (None,) * len(self.requests)
+        ahead = self.ahead or ((),) * len(self.requests)
         return tuple(
             Admit(self.now, request, changed, together, ahead=before)
             for request, before in zip(self.requests, ahead, strict=True)

@@ -60,7 +60,7 @@ class Admit(Operation[Entry | Refused]):
 
     Attributes:
         stay: handles of transfers that do not move for it, because the same plan changes them.
-        ahead: what policies said of it before the lock was taken.
+        ahead: what policies said of it before the lock was taken, on each of its ways.
         held_by: policies that do not let transfers make room for it, in words.
         together: what it has in common with the other requests of its plan; see `slotcar.policy.recalling`.
     """
@@ -69,7 +69,7 @@ class Admit(Operation[Entry | Refused]):
     stay: frozenset[str] = frozenset()
     together: str = ""
     held_by: str = ""
-    ahead: DecidedAhead | None = field(default=None, compare=False, repr=False)
+    ahead: tuple[DecidedAhead, ...] = field(default=(), compare=False, repr=False)
 
     def prepared(self, terms: Terms) -> Admit:
         return replace(self, ahead=decide_ahead(terms, self.request, self.now))

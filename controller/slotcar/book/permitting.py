@@ -4,7 +4,7 @@ nothing that it rests on is otherwise by then."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -20,23 +20,27 @@ from slotcar.book.rules.reserving import BY_NEIGHBOUR, Whose, whose_of
 from slotcar.book.transaction import Transaction
 from slotcar.policy.asking import kind_of
 from slotcar.policy.caller import Caller
-from slotcar.policy.policies import ButForTotals
+from slotcar.policy.policies import TOTALS, FirstHalf
 from slotcar.policy.recalling import kept_of, recalled
 from slotcar.policy.reserving import (
     ACTION,
     ASKED_BY,
     ATTESTATION,
+    OF_SLOTS,
     Attested,
     Total,
     WantedReservation,
     largest_bps,
     question_of,
+    slots_in_context,
     totals_in_context,
 )
 from slotcar.policy.site import Site
 from slotcar.policy.verdict import Verdict
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire.events import PolicyPermitted, PolicyRefused
+
+TOTALS_ALONE = frozenset({TOTALS})
 
 
 class LiveBeside(Protocol):
@@ -78,7 +82,8 @@ class AskedFor:
 
 @dataclass(frozen=True, slots=True)
 class DecidedAhead:
-    """What policies say of a request before the lock is taken, but for totals.
+    """What policies say of a request on one of its ways before the lock is taken, but for totals; of a volume by a deadline
+    but for what its slots say, too.
 
     Attributes:
         terms: with the policies that were asked.
@@ -87,10 +92,10 @@ class DecidedAhead:
     terms: Terms
     request: AdmissionRequest
     about: AskedFor
-    half: ButForTotals
+    half: FirstHalf
 
     def is_about(self, terms: Terms, request: AdmissionRequest, entry: Entry) -> bool:
-        """Whether all that policies are told of a request and its entry is as it was, but for totals."""
+        """Whether all that policies are told of a request and its entry is as it was, but for what was not known."""
         was = self.request
         return (
             self.terms is terms
@@ -99,8 +104,13 @@ class DecidedAhead:
             and was.hold_until == request.hold_until
             and (was.attestation, was.not_attested) == (request.attestation, request.not_attested)
             and was.paths == entry.paths
-            and (was.reservation is entry.reservation or was.reservation == entry.reservation)
+            and (was.reservation is entry.reservation or was.reservation == self._as_asked(entry.reservation))
         )
+
+    def _as_asked(self, reservation: Reservation) -> Reservation:
+        """Of a volume by a deadline: with the slots that it had before it was placed."""
+        asked = self.request.reservation
+        return reservation if asked.need is None else reservation.model_copy(update={"slots": asked.slots})
 
 
 class _Uncounted:
@@ -110,19 +120,27 @@ class _Uncounted:
         return dict.fromkeys(wanted, Total())
 
 
-def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
-    """Asks what can be asked of a request before the lock; None where nobody is asked, or its rates are found under it."""
-    caller, site = request.caller, terms.policy.reserving.site
-    if caller is None or request.reservation.need is not None or site.policies.is_open(ACTION, kind_of(caller)):
-        return None
-    entry = Entry("", 0, State.COMMITTED, 0, request.reservation, request.paths, request.demands, now, now)
-    about = _about(terms, _Uncounted(), request, entry, caller, now)
-    half = site.policies.but_for_totals(question_of(caller, about.wanted, site, now))
-    return DecidedAhead(terms, request, about, half)
+def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
+    """Asks what can be asked of a request before the lock, for each of its ways; nothing where nobody is asked, or where
+    what a neighbour has depends on the slots."""
+    caller, site, need = request.caller, terms.policy.reserving.site, request.reservation.need
+    if caller is None or site.policies.is_open(ACTION, kind_of(caller)):
+        return ()
+    if need is not None and caller.member_of.domain is not None:
+        return ()
+    unknown = TOTALS_ALONE if need is None else TOTALS_ALONE | OF_SLOTS
+    ahead = []
+    for number in range(1 + len(request.alternatives)):
+        way = request.on(number)
+        entry = Entry("", 0, State.COMMITTED, 0, way.reservation, way.paths, way.demands, now, now)
+        about = _about(terms, _Uncounted(), way, entry, caller, now)
+        half = site.policies.first_half(question_of(caller, about.wanted, site, now), unknown)
+        ahead.append(DecidedAhead(terms, way, about, half))
+    return tuple(ahead)
 
 
 def check_permitted(
-    transaction: Transaction, done: Iterable[tuple[AdmissionRequest, Entry, DecidedAhead | None]], now: datetime
+    transaction: Transaction, done: Iterable[tuple[AdmissionRequest, Entry, Sequence[DecidedAhead]]], now: datetime
 ) -> None:
     """`done`: each request with what it has got, and what was decided of it before the lock.
 
@@ -214,24 +232,30 @@ def _about(
 
 
 def _decided(
-    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: DecidedAhead | None,
+    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: Sequence[DecidedAhead],
     now: datetime,
 ) -> tuple[AskedFor, Verdict]:  # fmt: skip
     terms = transaction.terms
     site = terms.policy.reserving.site
     beside: LiveBeside = LiveInTransaction(transaction) if site.policies.asks_totals else _Uncounted()
-    if ahead is None or not ahead.is_about(terms, request, entry):
+    before = next((one for one in ahead if one.is_about(terms, request, entry)), None)
+    if before is None:
         about = _about(terms, beside, request, entry, caller, now)
         return about, site.policies.decide(question_of(caller, about.wanted, site, now))
-    about = ahead.about
-    if not ahead.half.is_certain:
-        totals = _totals(site, beside, entry, caller, now)
-        about = replace(about, wanted=replace(about.wanted, totals=totals))
-    return about, site.policies.with_totals(ahead.half, totals_in_context(about.wanted))
+    wanted, amount = before.about.wanted, entry.amount
+    if not before.half.is_certain:
+        wanted = replace(wanted, totals=_totals(site, beside, entry, caller, now))
+    rest: dict[str, Any] = {TOTALS: totals_in_context(wanted)}
+    if entry.reservation.need is not None:
+        wanted = replace(
+            wanted, rate_bps=amount.rate_bps, volume_bits=amount.volume_bits, windows=entry.reservation.slots
+        )
+        rest |= slots_in_context(wanted, site.zone, now)
+    return replace(before.about, wanted=wanted), site.policies.second_half(before.half, rest)
 
 
 def _check(
-    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: DecidedAhead | None,
+    transaction: Transaction, request: AdmissionRequest, entry: Entry, caller: Caller, ahead: Sequence[DecidedAhead],
     now: datetime,
 ) -> None:  # fmt: skip
     site = transaction.terms.policy.reserving.site

@@ -43,7 +43,7 @@ def ask_community(name: str, server: str, reservation: Reservation) -> Community
         return future.result(ANSWER_S)
     except TooLate:
         future.cancel()
-        return CommunityAnswer(why_not=f"the server of {name} did not answer within {ANSWER_S:g} s")
+        return _late(name)
 
 
 def question_about(reservation: Reservation) -> Mapping[str, Any]:
@@ -80,6 +80,10 @@ def _client() -> Any:
     return httpx.Client(timeout=ANSWER_S, trust_env=False, follow_redirects=False)
 
 
+def _late(name: str) -> CommunityAnswer:
+    return CommunityAnswer(why_not=f"the server of {name} did not answer within {ANSWER_S:g} s")
+
+
 def _ask(name: str, server: str, question: Mapping[str, Any]) -> CommunityAnswer:
     import httpx
 
@@ -91,6 +95,8 @@ def _ask(name: str, server: str, question: Mapping[str, Any]) -> CommunityAnswer
                 if len(content) > LARGEST_ANSWER_BYTES:
                     return CommunityAnswer(why_not=f"the server of {name} answers without an end")
         return _answer(name, answer.status_code, content)
+    except httpx.TimeoutException:
+        return _late(name)
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         why = printable(str(error)) or type(error).__name__
         return CommunityAnswer(why_not=f"the server of {name} was not reached: {shortened(why, lengths.REASON)}")

@@ -25,14 +25,14 @@ TOTALS = "totals"
 
 
 @dataclass(frozen=True, slots=True)
-class ButForTotals:
-    """What the policies that read no totals answer to a question, before these are known.
+class FirstHalf:
+    """What the policies answer to a question that read nothing of its context that is not known yet.
 
     Attributes:
-        question: with any totals. permitted_by: the permits that apply.
+        question: with anything in the place of what is not known. permitted_by: the permits that apply.
         known: its entities as Cedar has read them.
-        refused: one forbids it, or could not be evaluated: whatever the totals are, it is refused.
-        waiting: the policies that read totals; None where none of them may be about it.
+        refused: one forbids it, or could not be evaluated: whatever the rest is, it is refused.
+        waiting: the policies that read the rest; None where none of them may be about it.
     """
 
     question: Question
@@ -43,7 +43,7 @@ class ButForTotals:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is allowed whatever the totals are, and the reasons would not be others."""
+        """Whether it is allowed whatever the rest is, and the reasons would not be others."""
         return bool(self.permitted_by) and not self.refused and self.waiting is None
 
 
@@ -67,11 +67,14 @@ class Policies:
         self._kept: dict[Hashable, Verdict] = {}
         self._entities: dict[str, Entities] = {}
         self._open: dict[Hashable, bool] = {}
+        self._reading: dict[frozenset[str], frozenset[str]] = {}
 
-    @cached_property
-    def _read_totals(self) -> frozenset[str]:
-        """Only what decides asks it."""
-        return frozenset(rule.name for rule in self.rules if _may_read(rule.form, TOTALS))
+    def _that_read(self, attributes: frozenset[str]) -> frozenset[str]:
+        """The names of the policies that read one of these of the context. Only what decides asks it."""
+        if attributes not in self._reading:
+            reading = (rule.name for rule in self.rules if any(_may_read(rule.form, one) for one in attributes))
+            self._reading[attributes] = frozenset(reading)
+        return self._reading[attributes]
 
     def __reduce__(self) -> tuple[Callable[[tuple[Source, ...]], Policies], tuple[tuple[Source, ...]]]:
         """A plan is made in another process, where Cedar's handles are made again."""
@@ -97,24 +100,24 @@ class Policies:
         answer = _answer(question, self._known(question), policies)
         return answer.allowed and not answer.errors
 
-    def but_for_totals(self, question: Question) -> ButForTotals:
-        """The first half of `decide`, of a question whose totals are not known yet."""
-        names = self._slices.names_about(question)
-        waiting = tuple(name for name in names if name in self._read_totals)
-        others = tuple(name for name in names if name not in self._read_totals)
+    def first_half(self, question: Question, unknown: frozenset[str]) -> FirstHalf:
+        """The first half of `decide`, of a question of whose context this is not known yet, by the attributes' names."""
+        names, reading = self._slices.names_about(question), self._that_read(unknown)
+        waiting = tuple(name for name in names if name in reading)
+        others = tuple(name for name in names if name not in reading)
         try:
             known = self._known(question)
         except ValueError:
-            return ButForTotals(question, None, refused=True)
+            return FirstHalf(question, None, refused=True)
         answer = _answer(question, known, self._slices.set_of(others)) if others else _NOTHING
         permitted_by = answer.names if answer.allowed else ()
         rest = self._slices.set_of(waiting) if waiting else None
-        return ButForTotals(question, known, answer.refuses, permitted_by, rest)
+        return FirstHalf(question, known, answer.refuses, permitted_by, rest)
 
-    def with_totals(self, half: ButForTotals, totals: Any) -> Verdict:
+    def second_half(self, half: FirstHalf, rest: Mapping[str, Any]) -> Verdict:
         """The second half of `decide`: the same verdict as the whole question has. Only what is allowed is answered by
-        halves; a refusal needs all policies for its reasons."""
-        question = half.question.with_context(**{TOTALS: totals})
+        halves; a refusal needs all policies for its reasons. `rest`: what was not known, by the attributes' names."""
+        question = half.question.with_context(**rest)
         if half.known is not None and not half.refused:
             answer = _NOTHING if half.waiting is None else _answer(question, half.known, half.waiting)
             if not answer.refuses and (half.permitted_by or answer.allowed):
@@ -151,7 +154,7 @@ class Policies:
     @property
     def asks_totals(self) -> bool:
         """Whether a policy speaks of what others have."""
-        return bool(self._read_totals)
+        return bool(self._that_read(frozenset({TOTALS})))
 
     @staticmethod
     def _is_open(rules: Sequence[PolicyRule]) -> bool:

@@ -28,6 +28,8 @@ ASKED_BY = "slotcar.asked-by"
 IMMEDIATE = timedelta(minutes=1)
 #: What may be asked for by a domain with which nothing else was agreed.
 UNLIMITED: Mapping[str, Any] = {"at_most_bps": MOST, "services": [named("Service", one.value) for one in Service]}
+#: What of a question's context is known when its slots are.
+OF_SLOTS = frozenset({"rate_bps", "duration_s", "volume_bits", "in_advance", "notice_s", "hours", "weekdays"})
 _HOUR = timedelta(hours=1)
 _WHOLE_WEEK = 7 * 24
 
@@ -119,17 +121,9 @@ def largest_bps(policies: Policies, caller: Caller, wanted: WantedReservation, s
 
 
 def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[str, Any]:
-    notice = wanted.windows[0].start - now
-    hours, weekdays = local_hours(wanted.windows, zone)
     attested = wanted.attested
     given = {
-        "rate_bps": integer(wanted.rate_bps),
-        "duration_s": int(sum((one.duration for one in wanted.windows), timedelta()).total_seconds()),
-        "volume_bits": integer(wanted.volume_bits),
-        "in_advance": notice > IMMEDIATE,
-        "notice_s": max(int(notice.total_seconds()), 0),
-        "hours": hours,
-        "weekdays": weekdays,
+        **slots_in_context(wanted, zone, now),
         "is_change": wanted.is_change,
         "is_hold": wanted.is_hold,
         "labels": [f"{key}={value}" for key, value in sorted(wanted.labels.items())],
@@ -138,6 +132,21 @@ def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[
     if attested is not None:
         given["attested"] = {"community": named("Community", attested.community), "rate_bps": attested.rate_bps}
     return given
+
+
+def slots_in_context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[str, Any]:
+    """`OF_SLOTS` as policies read them."""
+    notice = wanted.windows[0].start - now
+    hours, weekdays = local_hours(wanted.windows, zone)
+    return {
+        "rate_bps": integer(wanted.rate_bps),
+        "duration_s": int(sum((one.duration for one in wanted.windows), timedelta()).total_seconds()),
+        "volume_bits": integer(wanted.volume_bits),
+        "in_advance": notice > IMMEDIATE,
+        "notice_s": max(int(notice.total_seconds()), 0),
+        "hours": hours,
+        "weekdays": weekdays,
+    }
 
 
 def totals_in_context(wanted: WantedReservation) -> Mapping[str, Mapping[str, int]]:

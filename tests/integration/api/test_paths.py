@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ from slotcar.planning.modification import Modification
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import members_of_groups, read_source, source_of_body
+from slotcar.policy.policies import Policies
+from slotcar.policy.questions import Question
+from slotcar.policy.site import Site
+from slotcar.policy.statements import Source
+from slotcar.policy.verdict import Verdict
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
 from slotcar.store import Ledger
@@ -253,3 +259,30 @@ def test_the_paths_of_a_group_are_searched_once_for_each_member(desk: Desk, sear
     (entries,) = Groups(desk).create(members_of_groups([group], NOW, 100, desk.network), OPERATOR, NOW)
     assert [geant(entry) for entry in entries] == [DIRECT, DIRECT]
     assert searches == ["g.one", "g.two"]
+
+
+def test_policies_are_asked_by_halves_on_the_way_that_is_taken(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the ledger's lock no question is asked whole: that would be of all policies at once."""
+    text = """
+    @id("not-france") forbid (principal, action == Action::"reserve", resource in Link::"geant-fr:nowhere");
+    @id("little") forbid (principal, action == Action::"reserve", resource) when { context.totals.owner.reservations > 9 };
+    """
+    site = Site(Policies([Source("site.cedar", text)]))
+    terms = desk.ledger.terms
+    reserving = replace(terms.policy.reserving, site=site)
+    desk.ledger.set_terms(replace(terms, policy=replace(terms.policy, reserving=reserving)))
+    whole: list[str] = []
+    decide = Policies.decide
+
+    def decided(policies: Policies, question: Question) -> Verdict:
+        whole.append(question.action)
+        return decide(policies, question)
+
+    monkeypatch.setattr(Policies, "decide", decided)
+    caller = site.caller("eo", Role.REQUESTER, "eo")
+    ways = []
+    for name, port in (("first", 6001), ("around", 6002)):
+        document = document_of(name, "30 Mbit/s", destination=f"infn-se:{port}")
+        ways.append(geant(Requests(desk).create(from_mapping(document, NOW), caller, NOW)))
+    assert ways == [DIRECT, OVER_DE]
+    assert "reserve" not in whole

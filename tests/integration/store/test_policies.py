@@ -33,9 +33,11 @@ from slotcar.planning.modification import Modification
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.policies import Policies
+from slotcar.policy.questions import Question
 from slotcar.policy.reserving import largest_bps
 from slotcar.policy.site import Site, site_of
 from slotcar.policy.statements import Source
+from slotcar.policy.verdict import Verdict
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
 from slotcar.store.queries import EventFilter
@@ -311,18 +313,17 @@ def test_policies_that_are_read_anew_between_the_two_halves_let_nothing_through(
     )
     closed = replace(policy.reserving, site=replace(site, policies=none))
     terms = replace(desk.ledger.terms, policy=replace(policy, reserving=closed))
-    halves: list[DecidedAhead | None] = []
+    halves: list[DecidedAhead] = []
 
-    def then_read_anew(before: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
-        halves.append(decide_ahead(before, request, now))
+    def then_read_anew(before: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
+        halves.extend(ahead := decide_ahead(before, request, now))
         desk.ledger.set_terms(terms)
-        return halves[-1]
+        return ahead
 
     monkeypatch.setattr(operations, "decide_ahead", then_read_anew)
     alice = site.caller("alice", Role.REQUESTER, "vis")
     with pytest.raises(NotPermitted, match="the policy none forbids it"):
         ask(desk, alice, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
-    assert halves[0] is not None
     assert halves[0].half.permitted_by, "it was permitted before the lock"
 
 
@@ -332,12 +333,59 @@ def test_the_half_that_was_decided_before_the_lock_counts_for_what_it_was_decide
     """A request that comes out of admission in another form than it went in is asked about as it came out."""
     alice, bob = site.caller("alice", Role.REQUESTER, "vis"), site.caller("bob", Role.REQUESTER, "vis")
 
-    def of_alice(terms: Terms, request: AdmissionRequest, now: datetime) -> DecidedAhead | None:
+    def of_alice(terms: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
         return decide_ahead(terms, replace(request, caller=alice), now)
 
     monkeypatch.setattr(operations, "decide_ahead", of_alice)
     with pytest.raises(NotPermitted):
         ask(desk, bob, "frames", 10, NOON + HOUR, NOON, destination="lbnl-competing")
+
+
+#: Neither forbids what is asked below: one reads nothing that is found under the lock, the other what a volume's slots say.
+HALVES = """
+@id("not-for-eve") forbid (principal, action == Action::"reserve", resource) when { context.labels.contains("eve=1") };
+@id("not-too-fast") forbid (principal, action == Action::"reserve", resource) when { context.rate_bps > 20000000 };
+"""
+
+
+@pytest.mark.parametrize("is_volume", [False, True])
+def test_a_volume_is_decided_by_halves_too(
+    ledger: Ledger, network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_volume: bool
+) -> None:
+    """What is asked whole would be asked of all policies at once."""
+    folder = tmp_path / "policed"
+    shutil.copytree(GARNET, folder)
+    (folder / "policies").mkdir()
+    (folder / "policies" / "halves.cedar").write_text(HALVES)
+    desk = Desk(ledger, network, Settings(state_dir=tmp_path, inventory=folder))
+    site = desk.site
+    halves: list[DecidedAhead] = []
+
+    def noted(terms: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
+        halves.extend(ahead := decide_ahead(terms, request, now))
+        return ahead
+
+    monkeypatch.setattr(operations, "decide_ahead", noted)
+    whole: list[str] = []
+    decide = Policies.decide
+
+    def decided(policies: Policies, question: Question) -> Verdict:
+        whole.append(question.action)
+        return decide(policies, question)
+
+    monkeypatch.setattr(Policies, "decide", decided)
+    cms = site.caller("cms", Role.REQUESTER, "cms")
+    by = (NOON + 4 * HOUR).isoformat()
+    more = {"rate": None, "duration": None, "volume": "1 GB", "by": by, "protocol": "tcp"} if is_volume else {}
+    document = {
+        "name": "run", "owner": "cms", "source": "anl-premium", "destination": "lbnl-premium:5001", "rate": "10 Mbit/s",
+        "service": "ip-premium", "protocol": "udp", "start": NOON.isoformat(), "duration": "1 h", **more,
+    }  # fmt: skip
+    given = {key: value for key, value in document.items() if value is not None}
+    entry = Requests(desk).create(from_mapping(given, NOON), cms, NOON, Options())
+    assert entry.state.value == "committed"
+    assert "reserve" not in whole
+    assert (halves[0].half.waiting is not None) == is_volume, "of a volume the rate is not known before"
 
 
 def test_the_largest_rate_is_looked_for_by_who_is_told_and_not_under_the_lock(

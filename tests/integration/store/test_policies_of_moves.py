@@ -1,5 +1,5 @@
-"""What policies say of slots that nobody asked for: a transfer that makes room, or is planned again, stays out of hours that
-they do not let it have."""
+"""What policies say of slots that nobody asked for: a transfer that makes room, or is planned again, stays out of hours
+that they do not let it have."""
 
 from __future__ import annotations
 
