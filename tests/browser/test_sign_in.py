@@ -107,6 +107,19 @@ def test_who_has_no_role_is_told_and_so_is_who_did_not_begin(signed_site: Site, 
 
 
 @pytest.mark.browser
+def test_what_the_provider_answered_counts_once(signed_site: Site, tab_of: Any) -> None:
+    """Neither in the browser that it was for, nor in another, does it sign anybody in again."""
+    ann, answers = tab_of(), []
+    ann.page.on("request", lambda request: answers.append(request.url) if "/sign-in/back?" in request.url else None)
+    go_through(ann, "ann")
+    ann.page.wait_for_url(f"{signed_site.base_url}/request")
+    for tab in (ann, tab_of()):
+        tab.page.goto(answers[0])
+        tab.page.wait_for_selector("text=has not begun to sign in")
+    assert len(signed_site.desk.ledger.sessions.of_token("ann@home")) == 1
+
+
+@pytest.mark.browser
 def test_a_provider_that_is_down_ends_no_session_and_begins_none(
     signed_site: Site, home: Provider, tab_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

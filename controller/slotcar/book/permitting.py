@@ -109,8 +109,8 @@ class DecidedAhead:
 
     def _as_asked(self, reservation: Reservation) -> Reservation:
         """Of a volume by a deadline: with the slots that it had before it was placed."""
-        asked = self.request.reservation
-        return reservation if asked.need is None else reservation.model_copy(update={"slots": asked.slots})
+        before = self.request.reservation
+        return reservation if before.need is None else reservation.model_copy(update={"slots": before.slots})
 
 
 class _Uncounted:
@@ -160,17 +160,17 @@ def policies_against_move(transaction: Transaction, entry: Entry, old: Entry, no
     """
     site, reservation = transaction.terms.policy.reserving.site, entry.reservation
     windows = windows_from(entry, now)
-    asked = entry.requester or Requester(reservation.owner, None, entry.created_at)
-    caller = recalled(asked.name, reservation.owner, asked.kept, site)
+    requester = entry.requester or Requester(reservation.owner, None, entry.created_at)
+    caller = recalled(requester.name, reservation.owner, requester.kept, site)
     is_more = any(step.rate_bps for step in excess(profile_of(reservation), profile_of(old.reservation)))
     if not windows or not is_more or site.policies.is_open(ACTION, kind_of(caller)):
         return ""
     about = asked_for(
         transaction.terms, LiveInTransaction(transaction), entry, caller, now, is_change=False, is_hold=False,
-        attestation=asked.attestation, attested_at=asked.at,
+        attestation=requester.attestation, attested_at=requester.at,
     )  # fmt: skip
     wanted = replace(about.wanted, windows=windows)
-    verdict = site.policies.decide(question_of(caller, wanted, site, asked.at))
+    verdict = site.policies.decide(question_of(caller, wanted, site, requester.at))
     if verdict.allowed:
         return ""
     names = ", ".join(rule.name for rule in verdict.by)

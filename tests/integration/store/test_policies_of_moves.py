@@ -53,8 +53,8 @@ def given(book: Ledger, site: Site) -> None:
 def bulk(book: Ledger, site: Site, minutes: int = 120, volume_bytes: int = BULK_BYTES) -> Entry:
     """A transfer of cms' program from 12 h on."""
     caller = site.caller("mover", Role.REQUESTER, "cms")
-    asked = admission_of(transfer("bulk", volume_bytes, minutes, owner="cms", shape="earliest"))
-    entry = book.run(Admit(T0, replace(asked, actor=caller.actor, caller=caller)))
+    request = admission_of(transfer("bulk", volume_bytes, minutes, owner="cms", shape="earliest"))
+    entry = book.run(Admit(T0, replace(request, actor=caller.actor, caller=caller)))
     assert isinstance(entry, Entry)
     return entry
 
