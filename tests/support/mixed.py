@@ -89,7 +89,8 @@ class MixedSite:
             (self.inventory / "host_vars").mkdir(parents=True)
             self._write_hosts({"all": {"children": {"domains": {"children": {}}, "slotcar_hosts": {"hosts": {}}}}})
         else:
-            ports[ACTS][TO_LAB] = _port("10.10.3.2/30", "esnet-hub:eth2", "inter-domain", "60 Mbit/s")
+            to_lab = _port("10.10.3.2/30", "esnet-hub:eth2", "inter-domain", "60 Mbit/s")
+            ports[ACTS][TO_LAB] = to_lab | {"propagation": "0 ms"}  # as the lab says of its end
             self._join(lab_state)
         variables = {name: {**COMMON, **OF_FAMILY[name], "slotcar_interfaces": some} for name, some in ports.items()}
         self._write(variables)

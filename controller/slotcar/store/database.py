@@ -83,7 +83,9 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         "statement_timeout": "120s",
         **_SERVER_KEEPALIVES,
     }
-    options = " ".join(f"-c {name}={value}" for name, value in session.items())
+    # What the URL says goes first: of two values for one name the server takes the last.
+    asked = parsed.normalized_query.get("options", ())
+    options = " ".join((*asked, *(f"-c {name}={value}" for name, value in session.items())))
     engine = create_engine(
         parsed,
         pool_size=8,
@@ -200,6 +202,12 @@ def answering() -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         if isinstance(cause, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
             raise LedgerUnavailable("the database lacks the ledger's tables: run slotcar db upgrade") from error
+        if isinstance(cause, psycopg.errors.InsufficientPrivilege):
+            words = str(cause).strip().partition("\n")[0]
+            hint = (
+                "connect as the role that owns the database and the ledger's tables, or grant this one what it needs"
+            )
+            raise LedgerUnavailable(f"the ledger's database refuses this: {words}; {hint}") from error
         raise
 
 

@@ -95,13 +95,13 @@ class Stack:
 
 
 @pytest.fixture
-def stack(tmp_path: Path, database_url: str) -> Iterator[Stack]:
-    database = make_url(database_url).database
-    with psycopg.connect(database_url, autocommit=True) as connection:
+def stack(tmp_path: Path, empty_database_url: str) -> Iterator[Stack]:
+    database = make_url(empty_database_url).database
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
         connection.execute(f"CREATE ROLE slotcar_service LOGIN PASSWORD '{PASSWORD}'")
         connection.execute(f"ALTER DATABASE {database} OWNER TO slotcar_service")
-    yield Stack(tmp_path, database_url)
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    yield Stack(tmp_path, empty_database_url)
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
         connection.execute("REASSIGN OWNED BY slotcar_service TO CURRENT_USER; DROP OWNED BY slotcar_service")
         connection.execute("DROP ROLE slotcar_service")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -82,3 +84,23 @@ def test_a_database_whose_text_is_not_utf_8_is_refused_with_what_makes_one(
     assert done.code == 1
     assert "keeps text as SQL_ASCII, and the ledger needs UTF8" in done.err
     assert "createdb --encoding UTF8" in done.err
+
+
+@pytest.fixture
+def stranger(server_url: str) -> Iterator[str]:
+    """A role that owns nothing; a connection takes it by its options."""
+    name = f"slotcar_stranger_{os.getpid()}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name}")
+        yield name
+        connection.execute(f"DROP ROLE {name}")
+
+
+@pytest.mark.parametrize("tables", ["there", "not there yet"])
+def test_a_role_without_rights_is_told_which_one_to_connect_as(
+    database_url: str, empty_database_url: str, stranger: str, tables: str, tmp_path: Path
+) -> None:
+    url = make_url(database_url if tables == "there" else empty_database_url)
+    as_stranger = url.update_query_dict({"options": f"-c role={stranger}"}).render_as_string(hide_password=False)
+    with pytest.raises(LedgerUnavailable, match=r"refuses this: permission denied .* the role that owns the database"):
+        open_ledger(as_stranger, tmp_path, migrate=True)
