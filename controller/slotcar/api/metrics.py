@@ -188,25 +188,24 @@ def measured_until_us(ways: Iterable[WayState]) -> dict[str, int]:
 def _carried_by_sls(carried: Carried, names: Sequence[str]) -> Iterator[Metric]:
     """All from the beginning: a counter that appears with 1 has not increased, as Prometheus sees it."""
     words = "of flows that cross the SLS, in bytes of IP packets, since this controller began"
-    for what, words_of_it, counted in (
-        ("promised", "What was promised in the time that was counted", carried.promised_bytes),
-        ("used", "What passed", carried.used_bytes),
-        ("dropped", "What policers dropped", carried.dropped_bytes),
+    for name, words_of_it, counted in (
+        ("slotcar_sls_promised_bytes", "What was promised in the time that was counted", carried.promised_bytes),
+        ("slotcar_sls_used_bytes", "What passed", carried.used_bytes),
+        ("slotcar_sls_dropped_bytes", "What policers dropped", carried.dropped_bytes),
     ):
-        family = CounterMetricFamily(f"slotcar_sls_{what}_bytes", f"{words_of_it} {words}", labels=["sls"])
-        for name in names:
-            family.add_metric([name], counted[name])
+        family = CounterMetricFamily(name, f"{words_of_it} {words}", labels=["sls"])
+        for sls in names:
+            family.add_metric([sls], counted[sls])
         yield family
 
 
 def _carried_by_link(carried: Carried, ways: Sequence[tuple[str, str]]) -> Iterator[Metric]:
-    for what, words_of_it, counted in (
-        ("sent_bytes", "What left, in bytes of IP packets", carried.sent_bytes),
-        ("dropped_packets", "What queues dropped", carried.dropped_packets),
+    for name, words_of_it, counted in (
+        ("slotcar_link_sent_bytes", "What left, in bytes of IP packets", carried.sent_bytes),
+        ("slotcar_link_dropped_packets", "What queues dropped", carried.dropped_packets),
     ):
-        family = CounterMetricFamily(
-            f"slotcar_link_{what}", f"{words_of_it}, since this controller began", labels=["device", "interface"]
-        )
+        words = f"{words_of_it}, since this controller began"
+        family = CounterMetricFamily(name, words, labels=["device", "interface"])
         for way in ways:
             family.add_metric(list(way), counted[way])
         yield family
