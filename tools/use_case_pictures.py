@@ -13,7 +13,7 @@ from slotcar.base.vocabulary import Direction
 from slotcar.reservation import load_text
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ("gome", "satellite", "medical-images", "segmentation", "avatar")
+NAMES = ("gome", "satellite", "medical-images", "segmentation", "avatar", "one-to-many")
 
 
 def picture(name: str) -> None:

@@ -107,6 +107,7 @@ class Reservation(TypedDict):
     owner: str
     source: End
     destination: End
+    receivers: NotRequired[Annotated[list[str], "of a multicast group, who gets what is sent to it"]]
     protocol: str
     direction: str
     profile: NotRequired[Annotated[str, "the kind of application"]]

@@ -22,7 +22,8 @@ class UnknownClaimedResource(SlotcarError):
 def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -> tuple[Demand, ...]:
     """What the reservation asks of every resource that its paths cross, in their order, each resource once.
 
-    `paths`: one for each direction of the reservation, forward first.
+    `paths`: one for each direction of the reservation, forward first; of a multicast reservation one to each receiver, and
+    what several of them cross carries each packet once.
     An interface's share is a layer-2 rate with that link's own overhead, an SLS's a layer-3 rate. Devices of
     over-provisioned domains are crossed without a demand (D7.3 §3.2.1). A resource that is crossed more than once (a
     pinned path that turns back) is asked for the multiple.
@@ -37,9 +38,9 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
         return ()
     #: By resource: what a payload's packet costs there on its way forward, and on its way back.
     wire: dict[ResourceId, tuple[int, int]] = {}
-    for direction, path in zip(reservation.direction.ways, paths, strict=True):
+    for direction, path in zip(reservation.ways, paths, strict=True):
         for resource, overhead_bytes in crossed_by(path, reservation.service, network):
-            forward, reverse = wire.get(resource, (0, 0))
+            forward, reverse = wire.get(resource, (0, 0)) if not reservation.receivers else (0, 0)
             size = reservation.packet_size_bytes + overhead_bytes
             forward, reverse = (
                 (forward + size, reverse) if direction is Direction.FORWARD else (forward, reverse + size)

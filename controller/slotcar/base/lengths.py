@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 NAME, OWNER, HOST = 63, 128, 253
 #: A host with a port.
 ENDPOINT = 300
+#: Hosts with commas between them, in a form.
+RECEIVERS = 2000
 #: A handle, or OWNER/NAME.
 HANDLE = 200
 #: A rate, a size, a latency, a duration, a number with its unit.
@@ -62,7 +64,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("name", "group"), NAME),
         **dict.fromkeys(("owner", "owners", "community", "members"), OWNER),
-        **dict.fromkeys(("host", "via"), HOST),
+        **dict.fromkeys(("host", "via"), HOST), "receivers": RECEIVERS,
         **dict.fromkeys(("source", "destination"), ENDPOINT),
         **dict.fromkeys(("handle", "moves", "webhook"), HANDLE),
         **dict.fromkeys(

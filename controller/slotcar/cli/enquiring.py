@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from slotcar_client.wire import documents
 
 _USUAL = {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"}
+#: What is asked of a multicast group instead.
+_TO_GROUPS = {"protocol": "udp", "direction": "forward"}
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +57,10 @@ def enquire(
             answer = controller.send(verbs.Addable(controller.handle_of(add)))
     else:
         _require_ends(options)
-        answer = _enquired(options, inventory, offline)
+        usual = {
+            key: value for key, value in _TO_GROUPS.items() if "receivers" in options and options[key] == _USUAL[key]
+        }
+        answer = _enquired({**options, **usual}, inventory, offline)
     emit(answer, form, lambda: _print(answer))
 
 

@@ -223,6 +223,7 @@ def enquire(verb: verbs.Enquire, desk: Desk, caller: Caller, now: datetime) -> d
     from slotcar.planning.enquiry import enquiry_document
 
     body = verb.reservation
-    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
+    way = "forward" if body.get("receivers") else "both"
+    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": way}
     defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
     return enquiry_document(enquired(desk, from_mapping({**defaults, **body}, now), caller, now))

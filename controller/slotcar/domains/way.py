@@ -161,7 +161,7 @@ def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network
     """
     segments = {
         _segment(path, network, own, reverse=way is Direction.REVERSE)
-        for way, path in zip(reservation.direction.ways, paths, strict=True)
+        for way, path in zip(reservation.ways, paths, strict=True)
     }
     if len(segments) > 1:
         raise NotThatWay(f"{own}: the way back crosses other borders of {own} than the way there")
@@ -241,6 +241,7 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
     kinds = {
         "a volume by a deadline, whose slots are not found yet,": reservation.need,
         "a claim": reservation.claim, "a member of a group": reservation.together,
+        "what is sent to a multicast group": reservation.receivers or None,
     }  # fmt: skip
     for what, value in kinds.items():
         if value is not None:

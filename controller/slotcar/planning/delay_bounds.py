@@ -153,11 +153,13 @@ class DelayBounds:
         for slot in joined_slots(highest_slots(form, paths, self.network)):
             for flow in flows_of(form_entry, slot, self.network):
                 direction = Direction.BOTH.ways[flow.number & 1]
-                path = paths[form.direction.ways.index(direction)]
                 device = self.network.devices[flow.interface.device]
                 rate_bps, burst_bytes = renderer_of(device).policer(flow, device)
-                way = self._way(path)
-                yield _BoundFlow(entry, form, direction, path, way, burst_bytes, rate_bps, slot.start, slot.end)
+                for way, path in zip(form.ways, paths, strict=True):
+                    if way is direction and first_ingress(path, self.network) == flow.interface:
+                        yield _BoundFlow(
+                            entry, form, way, path, self._way(path), burst_bytes, rate_bps, slot.start, slot.end
+                        )
 
     def _way(self, path: Path) -> tuple[InterfaceId, ...]:
         ingress = first_ingress(path, self.network)

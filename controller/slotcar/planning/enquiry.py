@@ -132,6 +132,13 @@ def _coming(entry: Entry, now: datetime) -> list[Window]:
 
 def _on_paths(reservation: Reservation, paths: Sequence[Path], network: Network, tables: SlotTables) -> EnquiryAnswer:
     windows, directions = reservation.windows, []
+    if reservation.receivers:
+        slots = constant_slots(windows, 1, Direction.FORWARD)
+        wanted = demands(reservation.model_copy(update={"slots": slots}), paths, network)
+        answer, free = enquire(tables, wanted, slots, sls=network.sls), _free_rates(tables, wanted, windows, network)
+        routers = tuple(dict.fromkeys(hop.device for path in paths for hop in path.hops))
+        highest = Highest(Direction.FORWARD, answer.rate_bps, answer.limited_by, routers, free)
+        return EnquiryAnswer(windows, (highest,), free)
     for way, path in zip(reservation.direction.ways, paths, strict=True):
         slots = constant_slots(windows, 1, way)
         wanted = demands(reservation.model_copy(update={"direction": way, "slots": slots}), [path], network)

@@ -32,7 +32,7 @@ from slotcar.network.path.model import Hop
 from slotcar.planning.errors import require_no_refusal
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, PlanStep
-from slotcar.reservation.checks import own_labels_in, problems_of
+from slotcar.reservation.checks import MOST_RECEIVERS, own_labels_in, problems_of
 from slotcar.reservation.model import Reservation, ReservationFields
 from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
@@ -186,7 +186,7 @@ class PlannedStep(BaseModel):
     handle: Handle | None
     expected_version: Count | None
     reservation: DocumentedReservation | None
-    paths: Annotated[tuple[PlannedPath, ...], Field(max_length=2)] | None = None
+    paths: Annotated[tuple[PlannedPath, ...], Field(max_length=MOST_RECEIVERS)] | None = None
     refusal: dict[str, Any] | None
     seen: Annotated[str, StringConstraints(max_length=lengths.CHOICE)]
     waits: bool

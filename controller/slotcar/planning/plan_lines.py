@@ -75,6 +75,8 @@ def summary(reservation: Reservation) -> str:
         f"{reservation.service.value} {reservation.protocol.value}"
         f" {reservation.source} to {reservation.destination} ({reservation.direction.value})"
     )
+    if reservation.receivers:
+        flow += f" for {', '.join(reservation.receivers)}"
     if reservation.claim is not None:
         flow = ""
     if reservation.need is not None:

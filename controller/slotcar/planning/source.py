@@ -81,7 +81,7 @@ def read_source(
             yield "volume", "; ".join(wrong)
 
     def check_ends(ends: Ends) -> Iterator[tuple[str, str]]:
-        return end_problems(ends.source, ends.destination, ends.via, network)
+        return end_problems(*ends, network)
 
     loaded = read_files(files, now, routed, check_ends, contents)
     return _source(loaded, set_name or default_set_name(files), owners, paths)

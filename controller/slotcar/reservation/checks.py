@@ -7,15 +7,15 @@ The reader of files (`entry.py`) uses the same predicates while it reads, for th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import NamedTuple
 
 from slotcar.base import lengths
 from slotcar.base.problems import InvalidInput, Problem, is_line
 from slotcar.base.timebase import iso
 from slotcar.base.units import MAX_DURATION, UnitError, format_duration
-from slotcar.base.vocabulary import IfUnready, Protocol
+from slotcar.base.vocabulary import Direction, IfUnready, Protocol
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.reservation.recurrence import LONGEST_RECURRENCE, MOST_OCCURRENCES, check_rule
 from slotcar.reservation.times import FIRST_YEAR, LAST_YEAR, parse_zone
@@ -25,7 +25,10 @@ HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
 _HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40, Protocol.SCTP: 48}
 MOST_VIA = 64
+MOST_RECEIVERS = 64
 MOST_LABELS = 64
+#: Routers keep what is sent to these groups on its link (RFC 5771).
+_ON_THE_LINK = IPv4Network("224.0.0.0/24")
 #: How the labels begin that Slotcar gives to segments of connections: by them policies know who asked for one.
 OWN_LABELS = "slotcar."
 LARGEST_PACKET_BYTES = 65535
@@ -63,11 +66,58 @@ def problems_of(reservation: Reservation) -> Iterator[Wrong]:
     if reservation.packet_size_bytes < least:
         hint = f"say {least} to {LARGEST_PACKET_BYTES} bytes; the headers count"
         yield Wrong("packet_size_bytes", "is no size of an IP packet", reservation.packet_size_bytes, hint)
+    if len(reservation.receivers) > MOST_RECEIVERS or not all(map(is_host, reservation.receivers)):
+        hint = f"say at most {MOST_RECEIVERS} hosts of the inventory or addresses"
+        yield Wrong("receivers", "is no list of receivers", ", ".join(reservation.receivers), hint)
+    ends = (reservation.source, reservation.destination, reservation.receivers, reservation.via)
+    yield from group_problems(*ends, reservation.direction, reservation.protocol, reservation.share is not None)
     if len(reservation.via) > MOST_VIA or not all(HOST.fullmatch(one) for one in reservation.via):
         yield Wrong("via", "is no list of routers", ", ".join(reservation.via), f"say at most {MOST_VIA} names")
     yield from _labels(reservation)
     yield from _recurrence(reservation)
     yield from _slots(reservation)
+
+
+def group_problems(
+    source: Endpoint | None,
+    destination: Endpoint | None,
+    receivers: Sequence[str],
+    via: Sequence[str],
+    direction: Direction,
+    protocol: Protocol | None,
+    is_share: bool,
+) -> Iterator[Wrong]:
+    """What does not go with a multicast group, and a group and receivers that lack each other."""
+    group = destination.address if destination is not None and destination.is_group else None
+    if destination is None or (group is None and not receivers):
+        return
+    if group is None:
+        hint = "say a group of your site as the destination, such as 239.1.2.3:1044"
+        yield Wrong("receivers", "are of a multicast group, and the destination is none", destination.host, hint)
+        return
+    if not isinstance(group, IPv4Address) or group in _ON_THE_LINK:
+        why = "is on one link only" if isinstance(group, IPv4Address) else "is an IPv6 group, and this network is IPv4"
+        yield Wrong("destination", why, destination.host, "say a group of your site, such as 239.1.2.3")
+    if not receivers:
+        yield Wrong("receivers", "are not said", destination.host, "say who gets it: `[lbnl-premium, anl-data]`")
+    yield from _receivers(source, receivers)
+    if direction is not Direction.FORWARD:
+        hint = "say `forward`; what receivers ask for again goes as best effort"
+        yield Wrong("direction", "does not go with a multicast group", direction.value, hint)
+    if protocol is not None and protocol is not Protocol.UDP:
+        yield Wrong("protocol", "does not go with a multicast group", protocol.value, "say `udp`")
+    if via:
+        hint = "leave it out: multicast routing takes each router's best way to the source"
+        yield Wrong("via", "does not go with a multicast group", ", ".join(via), hint)
+    if is_share:
+        yield Wrong("share", "does not go with a multicast group", "", "say a rate")
+
+
+def _receivers(source: Endpoint | None, receivers: Sequence[str]) -> Iterator[Wrong]:
+    if twice := sorted({one for one in receivers if list(receivers).count(one) > 1}):
+        yield Wrong("receivers", "are there twice", ", ".join(twice), "say each once")
+    if source is not None and source.host in receivers:
+        yield Wrong("receivers", "have the source among them", source.host, "say the others")
 
 
 def is_host(text: str) -> bool:

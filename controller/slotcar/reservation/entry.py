@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from slotcar.base import lengths
-from slotcar.base.vocabulary import IfUnready, Protocol
-from slotcar.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, least_packet_bytes, problems_of
+from slotcar.base.vocabulary import Direction, IfUnready, Protocol
+from slotcar.reservation.checks import (
+    LARGEST_PACKET_BYTES,
+    group_problems,
+    headers_bytes,
+    least_packet_bytes,
+    problems_of,
+)
 from slotcar.reservation.keys import Keys
 from slotcar.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from slotcar.reservation.need_reader import NeedReader
@@ -25,7 +32,7 @@ _MEANT = {
     "bandwidth": "rate", "from": "source", "src": "source", "to": "destination", "dst": "destination", "mtu": "packet_size",
     "id": "name", "user": "owner", "class": "service", "rrule": "recurrence", "repeat": "recurrence", "tz": "timezone",
     "path": "via", "until": "end", "deadline": "by", "size": "volume", "length": "duration", "latency": "delay",
-    "tags": "labels",
+    "tags": "labels", "destinations": "receivers", "group": "receivers", "members": "receivers",
 }  # fmt: skip
 #: More keys that are none are counted, not told one by one: what is meant by each takes a search.
 MOST_UNKNOWN_KEYS = 50
@@ -36,6 +43,7 @@ class Ends(NamedTuple):
 
     source: Endpoint | None = None
     destination: Endpoint | None = None
+    receivers: tuple[str, ...] = ()
     via: tuple[str, ...] = ()
 
 
@@ -70,7 +78,8 @@ class EntryReader(Keys):
             for key, field in FIELDS.items()
             if key not in read_together
         }
-        self.ends = Ends(fields["source"], fields["destination"], tuple(fields["via"] or ()))
+        ends = (fields["source"], fields["destination"], tuple(fields["receivers"] or ()), tuple(fields["via"] or ()))
+        self.ends = Ends(*ends)
         service = fields["service"]
         protocol = fields["protocol"]
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)
@@ -84,6 +93,8 @@ class EntryReader(Keys):
         amounts = reader.amounts(service)
         self.slot_count, self.relative = reader.slot_count, reader.relative
         if self.failed or amounts is None:
+            return None
+        if self._group_problems(amounts.direction, fields):
             return None
         recurrence = self.data.get("recurrence")
         try:
@@ -132,6 +143,12 @@ class EntryReader(Keys):
                 f"{protocol.upper()})",
             )  # fmt: skip
         return size
+
+    def _group_problems(self, direction: Direction, fields: Mapping[str, Any]) -> bool:
+        problems = list(group_problems(*self.ends, direction, fields["protocol"], fields["share"] is not None))
+        for one in problems:
+            self.wrong(*one)
+        return bool(problems)
 
     def _refusal_with_recurrence(self, value: IfUnready | None) -> None:
         if value is IfUnready.REFUSE and self.data.get("recurrence") is not None:

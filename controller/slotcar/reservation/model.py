@@ -58,6 +58,10 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
+def _is_empty(value: tuple[object, ...]) -> bool:
+    return not value
+
+
 class Endpoint(Frozen):
     """An end of a flow: an inventory host's name or an address, and a port that may be bound later (GARA bind)."""
 
@@ -71,6 +75,12 @@ class Endpoint(Frozen):
             return ip_address(self.host)
         except ValueError:
             return None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a multicast group and no end system."""
+        address = self.address
+        return address is not None and address.is_multicast
 
     def __str__(self) -> str:
         if self.port is None:
@@ -210,7 +220,12 @@ class ReservationFields(Frozen, Generic[SlotT]):
         description="Whose reservation it is.", examples=["hep"]
     )
     source: Endpoint = Field(description="Where the traffic comes from.")
-    destination: Endpoint = Field(description="Where it goes.")
+    destination: Endpoint = Field(description="Where it goes; a multicast group where `receivers` say who gets it.")
+    receivers: tuple[Text, ...] = Field(
+        default=(), exclude_if=_is_empty,
+        description="Who gets what is sent to a multicast group: hosts of the inventory or addresses.",
+        examples=["lbnl-premium"],
+    )  # fmt: skip
     protocol: Protocol = Field(description="Transport protocol.")
     direction: Direction = Field(
         default=Direction.FORWARD, description="Which way is reserved; forward is from source to destination."
@@ -319,6 +334,16 @@ class Reservation(ReservationFields[Slot]):
         return self
 
     @model_validator(mode="after")
+    def _a_group_has_receivers_and_one_way(self) -> Self:
+        if self.destination.is_group != bool(self.receivers):
+            raise ValueError("a multicast group has receivers, and nothing else has")
+        if self.receivers and (self.direction is not Direction.FORWARD or self.via or self.share):
+            raise ValueError("what is sent to a multicast group goes one way, along its tree, and is no share")
+        if len(set(self.receivers)) < len(self.receivers):
+            raise ValueError("a receiver is there twice")
+        return self
+
+    @model_validator(mode="after")
     def _need_stands_alone(self) -> Self:
         if self.need is None:
             return self
@@ -381,6 +406,11 @@ class Reservation(ReservationFields[Slot]):
     def group_key(self) -> tuple[str, str] | None:
         """Owner and name of the group that it is a member of."""
         return None if self.together is None else (self.owner, self.together.group)
+
+    @property
+    def ways(self) -> tuple[Direction, ...]:
+        """The direction of each of its paths: to each receiver of a multicast group leads one."""
+        return (Direction.FORWARD,) * len(self.receivers) if self.receivers else self.direction.ways
 
     @property
     def is_bounded(self) -> bool:

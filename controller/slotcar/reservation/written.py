@@ -26,9 +26,11 @@ from slotcar.base.vocabulary import Shape
 from slotcar.reservation.checks import (
     HOST,
     MOST_LABELS,
+    MOST_RECEIVERS,
     MOST_VIA,
     NUMBERS,
     is_address,
+    is_host,
     is_label,
     own_labels_in,
 )
@@ -54,6 +56,7 @@ TIME_PATTERN = r"^\s*([Nn][Oo][Ww]\s*(\+[\s\S]*)?|[0-9][^\n]*)\s*$"
 DURATION_PATTERN = r"^\s*(P[0-9WDTHMS.]+|[0-9][0-9.\sA-Za-zµμ]*)\s*$"
 QUANTITY_PATTERN = r"[0-9]"
 ENDPOINT_HINT = "say a host of the inventory or an address, with a port if it is known: `lbnl-premium:5001`"
+RECEIVERS_HINT = "say for example `[lbnl-premium, anl-data]`"
 VIA_HINT = "say for example `[anl-border, esnet-hub]`"
 LABELS_HINT = (
     f"say at most {MOST_LABELS} `KEY: VALUE` pairs of one line each, "
@@ -118,6 +121,16 @@ def _read_via(value: object) -> tuple[str, ...]:
     good = isinstance(value, list | tuple) and len(value) <= MOST_VIA
     if not good or not all(isinstance(one, str) and HOST.fullmatch(one) for one in value):  # type: ignore[attr-defined]
         raise Mistakes(("", "is no list of routers", value, VIA_HINT))
+    return tuple(value)  # type: ignore[arg-type]
+
+
+def _read_receivers(value: object) -> tuple[str, ...]:
+    """A list, or a text with commas between them."""
+    if isinstance(value, str):
+        value = [one.strip() for one in value.split(",")]
+    good = isinstance(value, list | tuple) and 1 <= len(value) <= MOST_RECEIVERS
+    if not good or not all(isinstance(one, str) and is_host(one) for one in value):  # type: ignore[attr-defined]
+        raise Mistakes(("", "is no list of receivers", value, RECEIVERS_HINT))
     return tuple(value)  # type: ignore[arg-type]
 
 
@@ -288,6 +301,12 @@ _LABELS = {
     "maxProperties": MOST_LABELS,
 }
 _VIA = {"type": "array", "maxItems": MOST_VIA, "items": _text(f"^{HOST.pattern}$")}
+_RECEIVERS = {
+    "anyOf": [
+        _text(r"^\s*\S"),
+        {"type": "array", "minItems": 1, "maxItems": MOST_RECEIVERS, "items": _text(r"^\S+$")},
+    ],
+}
 _RULE = {"type": "string", "pattern": "="}
 
 
@@ -405,6 +424,9 @@ class Written(WrittenTimes):
         default=None,
         description=f"An RRULE (RFC 5545) that ends, of at most {MOST_OCCURRENCES} occurrences.",
         examples=_MODEL["recurrence"].examples,
+    )
+    receivers: Annotated[tuple[str, ...], BeforeValidator(_read_receivers), WithJsonSchema(_RECEIVERS)] = Field(
+        default=(), description=_MODEL["receivers"].description, examples=[["lbnl-premium", "anl-data"]]
     )
     via: Annotated[tuple[str, ...], BeforeValidator(_read_via), WithJsonSchema(_VIA)] = Field(
         default=(), description=_MODEL["via"].description

@@ -31,7 +31,7 @@ _entry = schema.entry.c
 # document for one that a row in two hundred passes.
 _PLAIN = """CASE WHEN windows = 1 AND document ->> 'need' IS NULL AND document ->> 'share' IS NULL
     AND document -> 'claim' IS NULL AND document -> 'delay' IS NULL AND document -> 'jitter' IS NULL
-    THEN true ELSE false END"""
+    AND document -> 'receivers' IS NULL THEN true ELSE false END"""
 _WAS_COMMITTED = """(state IN ('committed', 'ended') OR (state = 'cancelled' AND EXISTS (
     SELECT FROM event WHERE event.handle = entry.handle AND event.kind = 'reservation.committed')))"""
 _CHANGES = text(

@@ -24,12 +24,12 @@ def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[A
         reservation = one.entry.reservation
         if reservation.service not in RESERVED_SERVICES:
             continue
-        for way, path in zip(reservation.direction.ways, one.entry.paths, strict=True):
+        for way, path in zip(reservation.ways, one.entry.paths, strict=True):
             if not (rate_bps := one.slot.rate_bps(way)):
                 continue
             for note in _notes(reservation, way, path, rate_bps, network):
                 notes[note.device].append(note)
-    return {name: tuple(listed) for name, listed in notes.items()}
+    return {name: tuple(dict.fromkeys(listed)) for name, listed in notes.items()}
 
 
 def _notes(

@@ -32,6 +32,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "need": ("volume", lambda need: need_words(VolumeByDeadline.model_validate(need))),
     "source": ("source", lambda end: _endpoint(end)),
     "destination": ("destination", lambda end: _endpoint(end)),
+    "receivers": ("receivers", lambda receivers: ", ".join(receivers) or "none"),
     "via": ("via", lambda via: ", ".join(via) or "any way"),
     "claim": ("claim", lambda claim: claim_words(Claim.model_validate(claim))),
     "together": ("group", lambda together: f"{together['group']} (on_failure {together['on_failure']})"),

@@ -77,7 +77,7 @@ def _above_the_line(reservation: Reservation, paths: Sequence[Path], network: Ne
     """Of a service that reserves nothing, a rate that no line of its path carries."""
     if reservation.service in RESERVED_SERVICES:
         return
-    for way, path in zip(reservation.direction.ways, paths, strict=True):
+    for way, path in zip(reservation.ways, paths, strict=True):
         wanted_bps = max((slot.rate_bps(way) for slot in reservation.slots), default=0)
         if wanted_bps:
             yield from _narrower(reservation, way, path, wanted_bps, network)

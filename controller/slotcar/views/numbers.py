@@ -64,7 +64,7 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
     when = max(at, slot.start) if at < slot.end else slot.start
     others_active = [one for one in active_at(others, when) if one.entry.number != entry.number]
     this = active_at([entry], when)
-    numbers = tuple(_numbers(entry, slot, network, _policers(this, network, when)))
+    numbers = tuple(dict.fromkeys(_numbers(entry, slot, network, _policers(this, network, when))))
     diffs = (
         Differences(network)
         .between(others_active, when, sorted([*others_active, *this], key=lambda one: one.entry.number), when)
@@ -98,7 +98,7 @@ def _numbers(
     size, protocol = reservation.packet_size_bytes, reservation.protocol
     payload = payload_bytes(size, protocol)
     headers = f"{size - payload} bytes of IP and {protocol.value.upper()} headers a packet"
-    for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
+    for way, path in zip(reservation.ways, entry.paths, strict=True):
         rate_bps = slot.rate_bps(way)
         if not rate_bps or reservation.service not in RESERVED_SERVICES:
             continue

@@ -47,7 +47,7 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
     """Of every kind, most of them open at the same times, some cancelled; how many of each were admitted."""
     now, kinds = datetime.now(UTC), Counter[str]()
     for number in range(count):
-        kind = chance.choice(("plain", "plain", "plain", "both ways", "slots", "volume", "unpromised"))
+        kind = chance.choice(("plain", "plain", "plain", "both ways", "slots", "volume", "unpromised", "to a group"))
         source, destination = chance.sample(ENDS, 2)
         document: dict[str, Any] = {
             "owner": chance.choice(("hep", "bio")), "source": f"{source}:{6000 + number}",
@@ -69,6 +69,8 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
             document |= {"rate": None, "duration": None, "volume": "40 MB", "by": by}
         elif kind == "unpromised":
             document |= {"service": "qbss", "rate": None}
+        elif kind == "to a group":
+            document |= {"destination": f"239.0.0.{number}:5000", "receivers": destination, "protocol": "udp"}
         try:
             entry = Requests(overview.desk).create(from_mapping(body(f"n{number}", **document), now), OPERATOR, now)
         except RefusedByAdmission:
@@ -101,7 +103,9 @@ def instants_of(entries: tuple[Entry, ...]) -> list[datetime]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_boundary_is_the_same_as_by_reading_every_reservation(overview: Overview, seed: int) -> None:
     kinds = fill(overview, random.Random(seed), 60)
-    assert min(kinds[kind] for kind in ("plain", "both ways", "slots", "volume", "unpromised", "cancelled")) > 0, kinds
+    assert min(kinds[kind] for kind in (
+        "plain", "both ways", "slots", "volume", "unpromised", "to a group", "cancelled",
+    )) > 0, kinds  # fmt: skip
     now = datetime.now(UTC)
     entries = Entries(overview.desk).list(EntryFilter(limit=1_000), OPERATOR)
     crowded = 0

@@ -20,6 +20,13 @@ CASES = {
     "medical-images": ("assured-rate tcp", "18.666667 Mbit/s", "3 to create"),
     "segmentation": ("ip-premium udp", "164 kbit/s", "32 Mbit/s", "2 to create"),
     "avatar": ("ip-premium udp", "20 kbit/s", "2 to create"),
+    "one-to-many": (
+        "ip-premium udp",
+        "20 Mbit/s",
+        "239.1.2.3:1044",
+        "for frascati-se, infn-se, lyon-se",
+        "1 to create",
+    ),
 }
 
 
@@ -40,6 +47,18 @@ def test_every_site_of_earth_observation_is_an_end_system(cli: Cli, monkeypatch:
     monkeypatch.setenv("SLOTCAR_INVENTORY", str(ROOT / "inventories" / "datagrid"))
     names = {one["name"] for one in json.loads(cli("endpoints", "--format", "json").out)["hosts"]}
     assert names >= {"frascati-se", "knmi-se", "ipsl-se", "lyon-se", "kiruna", "matera", "dlr-se"}
+
+
+def test_the_how_to_of_one_to_many(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(ROOT / "inventories" / "datagrid"))
+    monkeypatch.chdir(tmp_path)
+    for step in steps(ROOT / "docs" / "howto" / "multicast.md", "Reserve a tree"):
+        if isinstance(step, Command):
+            done = cli(*shlex.split(step.line)[1:])
+            assert done.code == step.code, (step.line, done.out, done.err)
+            assert "cern-lan" in done.out or "1 to create" in done.out
+        else:
+            (tmp_path / step.path).write_text(step.text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Service
 from slotcar.book.timeline import Active
+from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.reservation.model import Endpoint
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
+from tests.unit.platforms import worlds
 
 NETWORK = line_network()
 LINK_BPS = 100_000_000
@@ -138,3 +141,19 @@ def test_equal_intents_are_equal_objects_and_others_are_not() -> None:
     one = intents({})["r1"]
     assert one == intents({})["r1"]
     assert one != replace(one, flows=())
+
+
+def test_a_multicast_flow_is_policed_once_and_its_burst_waits_once_on_each_link() -> None:
+    """Two receivers behind one router and one on the way: the tree's links are those of the farthest alone."""
+    datagrid = load_network(Path(__file__).parents[3] / "inventories" / "datagrid")
+    group = Endpoint(host="239.1.2.3", port=1044)
+    ends: dict[str, Any] = {"source": Endpoint(host="cern-se"), "destination": group, "rate_bps": 20_000_000}
+    many = worlds.entry(datagrid, receivers=("frascati-se", "matera", "infn-se"), **ends)
+    one = worlds.entry(datagrid, receivers=("infn-se",), **ends)
+    to_many, to_one = worlds.intents(datagrid, many), worlds.intents(datagrid, one)
+    assert [intent.flows for intent in to_many.values()] == [intent.flows for intent in to_one.values()]
+    changed = {name for name, intent in to_many.items() if intent != to_one[name]}
+    assert changed == {"garr-bo"}
+    guaranteed = [one.queues[0].rate_bps for one in to_many["garr-bo"].egress if one.queues[0].rate_bps]
+    assert len(guaranteed) == 3
+    assert len(set(guaranteed)) == 1

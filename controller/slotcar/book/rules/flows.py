@@ -64,23 +64,22 @@ class FlowClaim:
 
     @property
     def flows(self) -> tuple[ReservedFlow, ...]:
-        """One for each path, in the paths' order: what a ledger finds the claim by."""
+        """One for each path, in the paths' order: what a ledger finds the claim by. Those to a group's receivers that one
+        device classifies are one.
+        """
         reservation, start_us, end_us = self.reservation, to_us(self.start), to_us(self.reservation.end)
         ports = reservation.source.port or 0, reservation.destination.port or 0
-        return tuple(
-            [
-                ReservedFlow(
-                    pair,
-                    *(ports[::-1] if way is Direction.REVERSE else ports),
-                    path.first_reserved_device,
-                    start_us,
-                    end_us,
-                )
-                for pair, path, way in zip(
-                    pairs_of(reservation, self.paths), self.paths, reservation.direction.ways, strict=False
-                )
-            ]
-        )
+        flows = [
+            ReservedFlow(
+                pair,
+                *(ports[::-1] if way is Direction.REVERSE else ports),
+                path.first_reserved_device,
+                start_us,
+                end_us,
+            )
+            for pair, path, way in zip(pairs_of(reservation, self.paths), self.paths, reservation.ways, strict=False)
+        ]
+        return tuple(dict.fromkeys(flows) if reservation.receivers else flows)
 
 
 def check_flows(own: Sequence[FlowClaim], others: Iterable[FlowClaim], now: datetime, *, name_other: bool) -> None:

@@ -154,9 +154,9 @@ def add_carried(carried: Carried, steps: Iterable[CountedStep], opened: Iterable
 
 
 def _sls_of(entry: Entry, direction: str) -> tuple[str, ...]:
-    """The SLSs of the path in that direction; none where the entry has no such path."""
-    ways = zip(entry.reservation.direction.ways, entry.paths, strict=False)
-    return next((path.sls for way, path in ways if way.value == direction), ())
+    """The SLSs of the paths in that direction, each once; none where the entry has no such path."""
+    ways = zip(entry.reservation.ways, entry.paths, strict=False)
+    return tuple(dict.fromkeys(name for way, path in ways if way.value == direction for name in path.sls))
 
 
 def _unused_event(total: CountedStep, entry: Entry) -> ReservationUnused:

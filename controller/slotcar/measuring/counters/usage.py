@@ -13,10 +13,9 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.book.model import Entry
 from slotcar.book.shares import BackgroundShares
 from slotcar.book.timeline import Active, active_at
-from slotcar.network.model import Device, Network
-from slotcar.network.path.model import Path
+from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.platforms.counting import counting_of
-from slotcar.platforms.intent.flows import first_ingress
+from slotcar.platforms.intent.flows import policed_paths
 from slotcar.store import Ledger
 from slotcar.store.counts import CountedStep, CountedSum
 from slotcar.views.usage import months_of
@@ -43,18 +42,23 @@ class CountedUse:
     def of_reservation(self, entry: Entry, window: Window, now: datetime) -> documents.ReservationUsage:
         steps = self.ledger.counts.of_entry(entry.number, window)
         reservation = entry.reservation
-        ways = zip(reservation.direction.ways, entry.paths, strict=True) if entry.paths else ()
+        ways = policed_paths(reservation, entry.paths, self.network) if entry.paths else ()
         return {
             "handle": entry.handle, "owner": reservation.owner, "name": reservation.name,
             "service": reservation.service.value, "since": iso(window.start), "until": iso(window.end),
-            "flows": [self._flow(entry, way, path, steps, window, now) for way, path in ways],
+            "flows": [self._flow(entry, way, ingress, steps, window, now) for way, _, ingress in ways],
         }  # fmt: skip
 
     def _flow(
-        self, entry: Entry, way: Direction, path: Path, steps: Iterable[CountedStep], window: Window, now: datetime
+        self,
+        entry: Entry,
+        way: Direction,
+        ingress: InterfaceId | None,
+        steps: Iterable[CountedStep],
+        window: Window,
+        now: datetime,
     ) -> documents.CountedFlow:
         own = [one for one in steps if one.direction == way.value]
-        ingress = first_ingress(path, self.network)
         device = self.network.devices.get(ingress.device) if ingress else None
         return {
             "direction": way.value,  # type: ignore[typeddict-item]

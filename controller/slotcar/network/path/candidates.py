@@ -22,8 +22,10 @@ def candidate_paths(
 ) -> Iterator[tuple[Path, ...]]:
     """Up to `most` ways beside `first`, by their metrics; each as `find_paths` gives one, `via` crossed in its order.
 
-    Both directions cross the same routers. A way that lacks an SLS is left out.
+    Both directions cross the same routers. A way that lacks an SLS is left out. Of a multicast reservation there is none.
     """
+    if reservation.receivers:
+        return  # where a group's packets go, routers find by themselves
     topology = topology_of(network)
     source, destination = ends_of(reservation, network)
     first_ways = {tuple(hop.device for hop in path.hops) for path in first}

@@ -29,7 +29,8 @@ class End:
 
 
 def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
-    """One path for each reserved direction, forward first; `via` is crossed in order, backwards on the way back.
+    """One path for each reserved direction, forward first; `via` is crossed in order, backwards on the way back. Of a
+    multicast reservation one to each receiver, see `_tree`.
 
     The way is the one with the least sum of the metrics of the interfaces that it leaves by; among equals the first by
     name. Its two directions differ where metrics do. At each crossing of domains the service's SLS is collected, at
@@ -41,6 +42,8 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
             by a service that needs one (D7.3 §3.2.1: none where a side is over-provisioned).
     """
     topology = topology_of(network)
+    if reservation.receivers:
+        return _tree(reservation, topology)
     source, destination = ends_of(reservation, network)
     if source.edge == destination.edge:
         both = f"{source.name} and {destination.name}"
@@ -59,6 +62,35 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
     return tuple(paths)
 
 
+def _tree(reservation: Reservation, topology: Topology) -> tuple[Path, ...]:
+    """The path to each receiver, in the receivers' order: together the tree that multicast routing builds.
+
+    A router takes a group's packets from where its own best way to the source leads (the reverse path of RFC 7761 §4),
+    so two of the paths that have parted never meet again, and where metrics differ by direction those of the way back
+    count.
+
+    Raises:
+        NoPath: an end is not known or has no way to the source, or a domain is entered without an SLS.
+    """
+    source = _end("source", reservation.source, topology)
+    paths = []
+    for name in reservation.receivers:
+        receiver = _end("receivers", Endpoint(host=name), topology)
+        if receiver.edge == source.edge:
+            raise NoPath(
+                f"{source.name} and {name} are both behind {source.edge}: what they send each other crosses no router",
+                "receivers",
+            )
+        back = topology.shortest(receiver.edge.device, source.edge.device)
+        if back is None:
+            raise NoPath(
+                _no_leg(receiver, source, receiver.edge.device, source.edge.device, (), topology), "receivers"
+            )
+        steps = [(metric, leaves.device, enters, leaves) for metric, _, leaves, enters in reversed(back)]
+        paths.append(path_along(steps, reservation, source, receiver, topology))
+    return tuple(paths)
+
+
 def ends_of(reservation: Reservation, network: Network) -> tuple[End, End]:
     """Source and destination.
 
@@ -70,11 +102,17 @@ def ends_of(reservation: Reservation, network: Network) -> tuple[End, End]:
 
 
 def end_problems(
-    source: Endpoint | None, destination: Endpoint | None, via: Sequence[str], network: Network
+    source: Endpoint | None,
+    destination: Endpoint | None,
+    receivers: Sequence[str],
+    via: Sequence[str],
+    network: Network,
 ) -> Iterator[tuple[str, str]]:
     """What each end and each router of `via` has wrong by itself, all of them: keys and sentences. None: not known."""
     topology = topology_of(network)
-    for key, endpoint in (("source", source), ("destination", destination)):
+    group = destination is not None and destination.is_group  # of it nothing is known but its receivers
+    ends = [("source", source), ("destination", None if group else destination)]
+    for key, endpoint in (*ends, *(("receivers", Endpoint(host=name)) for name in receivers)):
         try:
             if endpoint is not None:
                 _end(key, endpoint, topology)
@@ -153,7 +191,7 @@ def path_along(
         destination_address=str(destination.address),
         service=reservation.service,
         hops=hops,
-        sls=_all_sls(reservation, hops, topology),
+        sls=_all_sls(reservation, hops, topology, destination.name if reservation.receivers else ""),
         unreserved_devices=frozenset(device for device, domain in domains.items() if domain.is_unreserved),
     )
 
@@ -203,8 +241,10 @@ def _no_leg(
     return f"there is no way {between} via {pinned}: {turn}; leave one out, or name more of the routers on the way"
 
 
-def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) -> tuple[str, ...]:
-    """Names of the SLSs that bind the crossings, in order; the error lists every crossing that lacks one."""
+def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology, receiver: str = "") -> tuple[str, ...]:
+    """Names of the SLSs that bind the crossings, in order; the error lists every crossing that lacks one. `receiver`: of a
+    multicast group the one that the path leads to.
+    """
     network, names, missing = topology.network, [], []
     for hop, next_hop in pairwise(hops):
         upstream, downstream = network.domain_of(hop.egress), network.domain_of(next_hop.ingress)
@@ -221,7 +261,7 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
         elif not (upstream.over_provisioned or downstream.over_provisioned):
             missing.append(f"from {upstream.name} into {downstream.name} at {next_hop.ingress}")
     if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
-        ends = f"{reservation.source.host} and {reservation.destination.host}"
+        ends = f"{reservation.source.host} and {receiver or reservation.destination.host}"
         raise NoPath(f"there is no SLS for {reservation.service} {', nor '.join(missing)}, on the way between {ends}")
     return tuple(names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
@@ -76,8 +76,14 @@ def load_of(
             load.bounded |= {demand.resource for demand in entry.demands if demand.resource.is_outbound}
         if reservation.service is Service.IP_PREMIUM:
             slot = one.slot
-            for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
-                _add_bursts(load.premium_burst_bytes, reservation, path, (slot.rate_bps(way),), network, devices)
+            bursts = [
+                _bursts(reservation, path, (slot.rate_bps(way),), network, devices)
+                for way, path in zip(reservation.ways, entry.paths, strict=True)
+            ]
+            if reservation.receivers:  # what several of them get leaves by an egress once
+                bursts = [{egress: size for of_path in bursts for egress, size in of_path.items()}]
+            for of_path in bursts:
+                _add(load.premium_burst_bytes, of_path)
     return load
 
 
@@ -89,26 +95,27 @@ def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collectio
             load.rate_bps[resource] = load.rate_bps.get(resource, 0) + amount
         if one.service is Service.IP_PREMIUM:
             for path, rates_bps in zip(one.paths, one.rates_bps.values(), strict=True):
-                _add_bursts(load.premium_burst_bytes, one, path, rates_bps, network, devices)
+                _add(load.premium_burst_bytes, _bursts(one, path, rates_bps, network, devices))
     return load
 
 
-def _add_bursts(
-    bursts: dict[InterfaceId, int],
-    policed: Policed,
-    path: Path,
-    rates_bps: Iterable[int],
-    network: Network,
-    devices: Collection[str] | None,
-) -> None:
-    """Of one or more that take the same path; `rates_bps` has the rate of each of them."""
+def _add(sums: dict[InterfaceId, int], more: Mapping[InterfaceId, int]) -> None:
+    for egress, size in more.items():
+        sums[egress] = sums.get(egress, 0) + size
+
+
+def _bursts(
+    policed: Policed, path: Path, rates_bps: Iterable[int], network: Network, devices: Collection[str] | None
+) -> dict[InterfaceId, int]:
+    """By egress, of one or more that take the same path; `rates_bps` has the rate of each of them."""
+    bursts: dict[InterfaceId, int] = {}
     ingress = first_ingress(path, network)
     if ingress is None:
-        return
+        return bursts
     device, size = network.devices[ingress.device], policed.packet_size_bytes
     own = [committed(policed, rate_bps, device)[1] for rate_bps in rates_bps if rate_bps]
     if not own:
-        return
+        return bursts
     for hop in path.hops:
         egress = hop.egress
         if devices is not None and egress.device not in devices:
@@ -116,6 +123,7 @@ def _add_bursts(
         wire_bytes = size + network.interface(egress).overhead_bytes
         added = [scaled_up(burst, wire_bytes, size) for burst in own]
         bursts[egress] = bursts.get(egress, 0) + sum(added)
+    return bursts
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
@@ -15,7 +15,7 @@ from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.network.path.flow import flow_match
 from slotcar.network.path.model import Path
 from slotcar.platforms.intent.model import EdgeFlow, FlowMatch
-from slotcar.reservation.model import Slot
+from slotcar.reservation.model import Reservation, Slot
 
 #: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
 #: beyond (RFC 2698). Nothing is promised for it, so admission does not count it.
@@ -45,12 +45,25 @@ def flows_of(entry: Entry, slot: Slot, network: Network, devices: Collection[str
     if reservation.claim is not None:
         return
     promised = reservation.service in RESERVED_SERVICES
-    for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
-        ingress = first_ingress(path, network)
+    for way, path, ingress in policed_paths(reservation, entry.paths, network):
         if ingress is None or (devices is not None and ingress.device not in devices):
             continue  # of thousands of flows that cross a core router, none enters there
         if (rate_bps := slot.rate_bps(way)) or not promised:
             yield _flow(entry, path, way, rate_bps, ingress, network.devices[ingress.device])
+
+
+def policed_paths(
+    reservation: Reservation, paths: Sequence[Path], network: Network
+) -> Iterator[tuple[Direction, Path, InterfaceId | None]]:
+    """The paths with their directions and first ingresses. Of those to the receivers of a multicast group that come in by
+    one ingress only the first: there they are one flow.
+    """
+    ingresses: set[InterfaceId | None] = set()
+    for way, path in zip(reservation.ways, paths, strict=True):
+        ingress = first_ingress(path, network)
+        if not reservation.receivers or ingress not in ingresses:
+            yield way, path, ingress
+        ingresses.add(ingress)
 
 
 def first_ingress(path: Path, network: Network) -> InterfaceId | None:
