@@ -65,6 +65,7 @@ FOR_TRANSFERS = {
     "nginx": "nginx-light",
     "xrootd": "xrootd-server",
     "rclone": "rclone",
+    "uftp": "uftp",
 }
 
 #: What the tests of sign-in fetch and run an OpenID provider with.

@@ -37,18 +37,20 @@ class ExitCode(IntEnum):
 
 
 class WithoutVerb(TyperGroup):
-    """What does not begin with a verb is a transfer."""
+    """What does not begin with a verb is a transfer; with --to, to many at once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = ["copy", *args]
+            options = {one.partition("=")[0] for one in args}
+            args = ["spread" if "--to" in options and "--via" not in options else "copy", *args]
         return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
     name="transfer", cls=WithoutVerb, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Move files by a deadline: SOURCE DESTINATION --by TIME. This is the command `copy`, whose name may be left out.",
+    help="Move files by a deadline: SOURCE DESTINATION --by TIME. This is the command `copy`, whose name may be left out."
+    " FILE … --to A --to B sends them to several hosts at once: the command `spread`, whose name may be left out, too.",
 )  # fmt: skip
 
 Home = Annotated[
@@ -165,15 +167,96 @@ def copy(
 
 
 @app.command()
+def spread(
+    files: Annotated[list[Path], typer.Argument(help="files of this host")],
+    to: Annotated[list[str], typer.Option("--to", help="a known end that gets all of them; may be repeated")],
+    group: Annotated[
+        str, typer.Option("--group", envvar="SLOTCAR_TRANSFER_GROUP", help="the multicast group, ADDRESS[:PORT]")
+    ],
+    by: Annotated[
+        str | None, typer.Option("--by", help="the deadline, as of `copy`; without it nothing is reserved")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", help="the highest rate to reserve; without --by, the rate")
+    ] = None,
+    loss: Annotated[
+        int, typer.Option("--loss", min=1, max=100, help="per cent of a section; who lacks more of it is left behind")
+    ] = 20,
+    service: Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")] = "ip-premium",
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="the reservation's owner; by default the token's")
+    ] = None,
+    here: Annotated[
+        str | None,
+        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
+    ] = None,
+    interface: Annotated[
+        str | None, typer.Option("--interface", help="this host's interface or address to send from")
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option("--proxy", help="address of a proxy that answers for receivers; may be repeated"),
+    ] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
+    ] = None,
+    home: Home = None,
+) -> None:
+    """Send files to several hosts at once by multicast, and prove each copy. Ends with 0 when all have all, else 1."""
+    from slotcar_transfer import spreading
+    from slotcar_transfer.places import address_of, deadline_of, group_of, rate_of
+    from slotcar_transfer.reporting import Display
+    from slotcar_transfer.stopping import stopped_by_signals
+
+    with ends_in_words(), contextlib.ExitStack() as opened:
+        deadline = None if by is None else deadline_of(by, datetime.now(UTC))
+        options = spreading.Options(
+            *group_of(group), here=here, by=deadline, service=service, owner=owner, loss_percent=loss,
+            at_most_bps=None if at_most is None else rate_of(at_most), interface=interface, labels=_labels(label or ()),
+            proxies=[address_of(one) for one in proxy or ()],
+            slotcar=None if deadline is None else opened.enter_context(_controller(context)),
+        )  # fmt: skip
+        identity = Identity(home or folder_of())
+        peers = [identity.peer(name) for name in dict.fromkeys(to)]
+        state = identity.folder / "spread"
+        command = spreading.Spread(files, peers, identity, options, Display(), state)
+        with stopped_by_signals(command.stop):
+            result = command.run()
+        if any(one["lacks"] for one in result["receivers"]):
+            raise typer.Exit(ExitCode.ERROR)
+
+
+@app.command()
 def serve(
     folder: Annotated[Path, typer.Argument(help="the folder to serve; nothing outside of it is read or written")],
     address: Annotated[str, typer.Option("--address", help="HOST or HOST:PORT to listen on; by default all")] = "",
     port: Annotated[int, typer.Option("--port", help="port to listen on; 0 takes a free one")] = PORT,
     read_only: Annotated[bool, typer.Option("--read-only", help="refuse to write")] = False,
     write_only: Annotated[bool, typer.Option("--write-only", help="refuse to read")] = False,
+    gather: Annotated[
+        str | None,
+        typer.Option("--gather", help="ADDRESS[:PORT] of a multicast group: send a file once to all who `ask` for it"),
+    ] = None,
+    within: Annotated[
+        float, typer.Option("--gather-within", min=0, help="seconds from the first request until the file is sent")
+    ] = 30.0,
+    at_most: Annotated[
+        str | None, typer.Option("--gather-at-most", help="the rate, and the highest one to reserve")
+    ] = None,
+    here: Annotated[
+        str | None,
+        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
+    ] = None,
+    interface: Annotated[
+        str | None, typer.Option("--interface", help="this host's interface or address to send to the group from")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="the controller that reserves for those who `ask` with --by")
+    ] = None,
     home: Home = None,
 ) -> None:
-    """Let the known ends read and write below a folder of this host."""
+    """Let the known ends read and write below a folder of this host, and with --gather send files to many at once."""
     from slotcar_transfer.logs import OneLine
     from slotcar_transfer.places import host_and_port
     from slotcar_transfer.serving import Rights, Server
@@ -181,17 +264,51 @@ def serve(
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine("%(asctime)s %(message)s"))
     logging.basicConfig(level="INFO", handlers=[handler])
-    with ends_in_words():
+    with ends_in_words(), contextlib.ExitStack() as opened:
         if read_only and write_only:
             raise TransferError("--read-only and --write-only together leave nothing to do")
         if address:
             address, port = host_and_port(address, port)
-        rights = Rights(read=not write_only, write=not read_only)
-        server = Server(folder, Identity(home or folder_of()), address, port, rights)
+        rights, own = Rights(read=not write_only, write=not read_only), Identity(home or folder_of())
+        gathering = None
+        if gather is not None:
+            if at_most is None:
+                raise TransferError("--gather needs --gather-at-most, such as 20 Mbit/s")
+            from slotcar_transfer.gathering import Gathering
+            from slotcar_transfer.places import group_of, rate_of
+            from slotcar_transfer.spreading import Options
+
+            controller = None if context is None else opened.enter_context(_controller(context))
+            options = Options(
+                *group_of(gather), here=here, slotcar=controller, at_most_bps=rate_of(at_most), interface=interface
+            )
+            gathering = Gathering(own, options, within)
+        server = Server(folder, own, address, port, rights, gathering)
         typer.echo(f"serves {folder.resolve()} on port {server.port}")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: server.close())
         server.serve()
+
+
+@app.command()
+def ask(
+    file: Annotated[str, typer.Argument(help="HOST:PATH, a file of an end that serves with --gather")],
+    by: Annotated[str | None, typer.Option("--by", help="the deadline, as of `copy`")] = None,
+    home: Home = None,
+) -> None:
+    """Have a file sent here by multicast, with all who ask for it in the same time. Ends with 0 when it is here."""
+    from slotcar_transfer.calling import Caller
+    from slotcar_transfer.places import location_of
+
+    with ends_in_words():
+        location, own = location_of(file), Identity(home or folder_of())
+        if not location.peer or location.is_http:
+            raise TransferError(f"{file} is not HOST:PATH of a known end")
+        request = {"file": location.path} if by is None else {"file": location.path, "by": by}
+        became = Caller(own, own.peer(location.peer)).ask(verb="ask", **request)["became"]
+        if became["lacks"]:
+            raise TransferError(f"{location.path} is not here: this host {became['why']}")
+        typer.echo(f"{location.path} is here, as it is at {location.peer}")
 
 
 @app.command()

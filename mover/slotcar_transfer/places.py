@@ -6,10 +6,12 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
 
 from slotcar_transfer.errors import TransferError
 
+#: Where uftp's receivers listen.
+GROUP_PORT = 1044
 MARGIN = timedelta(minutes=1)
 _SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(?:now\s*\+\s*)?(\d+(?:\.\d+)?)\s*(s|sec|min|m|h|d)")
@@ -57,6 +59,33 @@ def host_and_port(text: str, port: int) -> tuple[str, int]:
     if not match or (match[3] and not 0 < int(match[3]) < 65536):
         raise TransferError(f"{text} is not HOST[:PORT]; an IPv6 address with a port is in brackets")
     return match[1] or match[2], int(match[3] or port)
+
+
+def group_of(text: str) -> tuple[str, int]:
+    """`ADDRESS` or `ADDRESS:PORT` of an IPv4 multicast group; uftp's own port where none is said.
+
+    Raises:
+        TransferError: it is none.
+    """
+    host, port = host_and_port(text, GROUP_PORT)
+    try:
+        if IPv4Address(host).is_multicast:
+            return host, port
+    except ValueError:
+        pass
+    raise TransferError(f"--group {text} is no multicast group; say one of your site, such as 239.1.2.3")
+
+
+def address_of(text: str) -> str:
+    """An IPv4 address.
+
+    Raises:
+        TransferError: it is none.
+    """
+    try:
+        return str(IPv4Address(text))
+    except ValueError:
+        raise TransferError(f"{text} is no IPv4 address") from None
 
 
 def deadline_of(text: str, now: datetime) -> datetime:

@@ -10,18 +10,22 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from slotcar_transfer import proving
 from slotcar_transfer.calling import Caller, check_version, free_port, hello, program
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import BadName, Broken, NotAllowed, Stopped, TransferError, WrongPeer
 from slotcar_transfer.fireflies import Fireflies, scitag_of
+from slotcar_transfer.gathering import Gathering
 from slotcar_transfer.handshakes import Handshakes
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.lanes import Steering, Ticker
 from slotcar_transfer.manifest import block_bytes_in, checked_path, listed
 from slotcar_transfer.moving import Job, push
+from slotcar_transfer.places import deadline_of
 from slotcar_transfer.receiving import Receiver, Wanted
 from slotcar_transfer.sending import Sender
 from slotcar_transfer.staging import Tree
@@ -67,8 +71,15 @@ class Server:
     """
 
     def __init__(
-        self, root: Path, identity: Identity, address: str = "", port: int = 0, rights: Rights | None = None
+        self,
+        root: Path,
+        identity: Identity,
+        address: str = "",
+        port: int = 0,
+        rights: Rights | None = None,
+        gathering: Gathering | None = None,
     ) -> None:
+        self._gathering = gathering
         self._root, self._identity, self._rights = root.resolve(), identity, rights or Rights()
         self._tree_check = Tree(self._root)
         self._tree_check.close()
@@ -111,6 +122,8 @@ class Server:
     def close(self) -> None:
         """Ends what is under way; it can be taken up again."""
         self._over = True
+        if self._gathering is not None:
+            self._gathering.closing.set()
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -165,6 +178,7 @@ class Server:
         check_version(message, channel.peer)
         verbs = {
             "receive": self._receive, "send": self._send, "relay": self._relay, "data": self._data, "about": self._about,
+            "prove": self._prove, "ask": self._ask,
         }  # fmt: skip
         verb = verbs.get(str(message.get("verb")))
         if verb is None:
@@ -176,6 +190,20 @@ class Server:
     def _about(self, channel: Channel, message: dict[str, Any]) -> None:
         """A port that is free here, for a transfer that this end is to send."""
         channel.send_message(hello(free_port=free_port()))
+        channel.finish()
+
+    def _prove(self, channel: Channel, message: dict[str, Any]) -> None:
+        """The digests of files that came by multicast."""
+        proving.answer(channel, self._root, message)
+
+    def _ask(self, channel: Channel, message: dict[str, Any]) -> None:
+        """A file by multicast, with all others who ask for it in the same time."""
+        if self._gathering is None:
+            raise NotAllowed("this server gathers no requests (serve --gather)")
+        file, by = self._source(str(message.get("file", ""))), message.get("by")
+        deadline = deadline_of(by, datetime.now(UTC)) if isinstance(by, str) else None
+        became = self._gathering.ask(file, self._identity.peer(channel.peer), deadline)
+        channel.send_message(hello(became=dict(became)))
         channel.finish()
 
     def _receive(self, channel: Channel, message: dict[str, Any]) -> None:
