@@ -226,6 +226,7 @@ def _show(connection: documents.Connection) -> None:
         f"way    {_way(connection)}",
         f"state  {_state(connection)}",
         *_volume(connection),
+        *(f"group  with {other}" for other in connection["members"] if other != connection["connection"]),
         *(f"delay  {_delay(part)}" for part in connection["delays"]),
         *(f"  {_segment(segment)}" for segment in connection["segments"]),
     ]
@@ -233,7 +234,8 @@ def _show(connection: documents.Connection) -> None:
 
 
 def _volume(connection: documents.Connection) -> list[str]:
-    from slotcar.base.units import format_bytes, format_bytes_about
+    """What is to be moved, and at which rates."""
+    from slotcar.base.units import format_bytes, format_bytes_about, format_rate_about
 
     volume = connection["volume"]
     if volume is None:
@@ -241,7 +243,11 @@ def _volume(connection: documents.Connection) -> list[str]:
     missing_bytes = volume["missing_bytes"]
     missing = f"; {format_bytes_about(missing_bytes, up=True)} of it cannot be moved by then" if missing_bytes else ""
     remaining = f"{format_bytes(volume['remaining_bytes'])} of {format_bytes(volume['volume_bytes'])}"
-    return [f"volume {remaining} to be moved at {volume['at']}, by {volume['by']}{missing}"]
+    rates = (
+        f"  {slot['start']} .. {slot['end']}  {format_rate_about(max(slot['forward_bps'], slot['reverse_bps']))}"
+        for slot in connection["slots"]
+    )
+    return [f"volume {remaining} remained at {volume['at']}, to be moved by {volume['by']}{missing}", *rates]
 
 
 def _delay(part: documents.ConnectionDelay) -> str:
