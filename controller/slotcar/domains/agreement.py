@@ -240,19 +240,21 @@ class Agreement:
         return self.slss
 
     def reserve_together(
-        self, members: Sequence[tuple[Reservation, Volume | None]], owner: str, asker: Asker = NOBODY
-    ) -> tuple[str, ...]:
-        """Begins connections that are committed in all domains together, or not at all; their ids.
+        self, members: Sequence[tuple[Reservation, Volume | None]], owner: str, asker: Asker = NOBODY,
+        connection_ids: Sequence[str] = (),
+    ) -> tuple[str, ...]:  # fmt: skip
+        """Begins connections that are committed in all domains together, or not at all; their ids, new ones by default.
 
         Raises:
             NoPath, NotThatWay, NotAuthentic: as `reserve`, of any of them.
         """
         reservations, begun = self._reservations, []
-        for reservation, volume in members:
+        ids = connection_ids or [f"{self.name}-{secrets.token_hex(8)}" for _ in members]
+        for (reservation, volume), connection_id in zip(members, ids, strict=True):
             alone = reservation.model_copy(update={"together": None})
             request = self._first_request(alone, owner, self.name, asker, volume)
             way = reservations.begun(request, reservations.segment(request, None))
-            begun.append(self._begun(f"{self.name}-{secrets.token_hex(8)}", way))
+            begun.append(self._begun(connection_id, way))
         goes_on = [one.together is not None and one.together.on_failure is not OnFailure.END_ALL for one, _ in members]
         formed = together.formed(begun, goes_on)
         rows = [(row_of(each, 1, self.now()), self._subject(each.id).event_of(None, each)) for each in formed]

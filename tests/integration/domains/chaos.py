@@ -16,13 +16,16 @@ from datetime import datetime, timedelta
 from slotcar.base.problems import SlotcarError
 from slotcar.book.model import State
 from slotcar.book.operation import Move
+from slotcar.domains.agreeing_on_volumes import Volumes
 from slotcar.domains.agreement import Agreement, SegmentKeeper
+from slotcar.domains.delays import DelayPart
 from slotcar.domains.enquiring import Steps
 from slotcar.domains.model import SETTLED, Connection, ConnectionPhase, Deed, DeedResult
 from slotcar.domains.neighbours import Neighbour
 from slotcar.domains.of_slss import SlsKeeper
 from slotcar.domains.way import LABEL, PeerRequest
 from slotcar.reservation.model import Reservation
+from slotcar.reservation.need import VolumeByDeadline
 from slotcar.store.queries import EntryFilter
 from tests.integration.domains.three import NAMES, Unreachable, World, premium
 
@@ -49,6 +52,7 @@ class Chaos:
     away: dict[str, int] = field(default_factory=dict)
     late: list[tuple[datetime, str, Callable[[], None]]] = field(default_factory=list)
     connections: list[str] = field(default_factory=list)
+    groups: list[tuple[str, ...]] = field(default_factory=list)
     chance: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +132,10 @@ class Chaos:
     @property
     def wants(self) -> Sequence[Callable[[Agreement], None]]:
         """What clients and operators want, each as often as it stands here."""
-        return (self._reserve, self._reserve, self._change, self._end, self._decide, self._cancel)
+        return (
+            self._reserve, self._reserve_together, self._reserve_volume, self._change, self._end, self._decide,
+            self._cancel,
+        )  # fmt: skip
 
     # -- what is wanted ------------------------------------------------------------------------------------------
 
@@ -149,6 +156,23 @@ class Chaos:
         self.connections.append(connection_id)
         waits = self.chance.randrange(3) == 0
         anl.reserve(self._reservation(name), "hep", connection_id=connection_id, waits=waits)
+
+    def _reserve_together(self, anl: Agreement) -> None:
+        names = [f"c{len(self.connections) + number}" for number in range(2)]
+        ids = tuple(f"anl-{self.seed}-{name}" for name in names)
+        self.connections += ids
+        self.groups.append(ids)
+        anl.reserve_together([(self._reservation(name), None) for name in names], "hep", connection_ids=ids)
+
+    def _reserve_volume(self, anl: Agreement) -> None:
+        name = f"c{len(self.connections)}"
+        need = VolumeByDeadline(volume_bytes=self.chance.randrange(1, 40) * 10**9, by=self.world.now + 3 * HOUR)
+        reservation = self._reservation(name).model_copy(update={"need": need})
+        proposed = Volumes(anl, lambda connection_id, _version: anl.get(connection_id)).proposal(reservation, "hep")
+        connection_id = f"anl-{self.seed}-{name}"
+        self.connections.append(connection_id)
+        self.happened["volumes"] += 1
+        anl.reserve(proposed.reservation, "hep", connection_id=connection_id, volume=proposed.volume)
 
     def _reservation(self, name: str) -> Reservation:
         reservation = premium(self.chance.choice((2, 5, 10, 20)) * 1_000_000, name)
@@ -213,6 +237,9 @@ class Chaos:
             rates = {name: self._rate(name, connection_id) for name in NAMES}
             if len(set(rates.values())) > 1:
                 yield f"{connection_id} is not the same everywhere: {rates}"
+        for group in self.groups:
+            if len({bool(self._rate("anl", connection_id)) for connection_id in group}) > 1:
+                yield f"of {group} one alone is in force"
 
     def _rate(self, name: str, connection_id: str) -> int:
         """What is in force of a connection; 0 for nothing."""
@@ -293,6 +320,12 @@ class _Segments:
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         return self.real.own_reservation(request, connection_id)
+
+    def worst_delay(self, request: PeerRequest, now: datetime) -> DelayPart:
+        return self.real.worst_delay(request, now)
+
+    def least_rate_bps(self) -> int:
+        return self.real.least_rate_bps()
 
     def free(self, request: PeerRequest, now: datetime) -> Mapping[str, Steps]:
         return self.real.free(request, now)
