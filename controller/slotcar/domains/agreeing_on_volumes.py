@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 
 from slotcar.base.timebase import iso
 from slotcar.book.errors import ProgressRefused
@@ -135,9 +136,12 @@ class Volumes:
             ConnectionRefused: a domain does not have other slots for it.
         """
 
+        rounds = count()
+
         def propose() -> ProposedSlots:
             in_force = self._request_in_force(connection_id)
-            return self._other_slots(form_of(in_force), volume, in_force.who, is_all=is_all)
+            is_first = next(rounds) == 0
+            return self._other_slots(form_of(in_force), volume, in_force.who, is_all=is_all, is_beside=is_first)
 
         def attempt(proposal: ProposedSlots) -> Connection:
             if proposal.reservation == form_of(self._request_in_force(connection_id)):
@@ -159,11 +163,13 @@ class Volumes:
         with suppress(ConnectionRefused):
             self.wait(connection_id, self.agreement.get(connection_id).version)
 
-    def _other_slots(self, form: Reservation, volume: Volume, who: str, *, is_all: bool) -> ProposedSlots:
+    def _other_slots(
+        self, form: Reservation, volume: Volume, who: str, *, is_all: bool, is_beside: bool
+    ) -> ProposedSlots:
         free = self._free(form, volume.need, who)
         least_rate_bps, now = self.agreement.segments.least_rate_bps(), self.agreement.now()
         steps = free.steps[TOGETHER]
-        proposal = volumes.reported(form, volume, volume.remaining_bytes, steps, now, least_rate_bps)
+        proposal = volumes.reported(form, volume, steps, now, least_rate_bps, is_beside=is_beside)
         if is_all and proposal.volume.missing_bytes:
             raise ConnectionRefused(f"{self.agreement.name}: {volumes.refusal(volume.need, steps, free.alone)}")
         return proposal

@@ -100,21 +100,31 @@ def proposed(reservation: Reservation, steps: Steps, now: datetime, least_rate_b
 
 
 def reported(
-    reservation: Reservation, volume: Volume, remaining_bytes: int, steps: Steps, now: datetime, least_rate_bps: int
+    reservation: Reservation,
+    volume: Volume,
+    steps: Steps,
+    now: datetime,
+    least_rate_bps: int,
+    *,
+    is_beside: bool = True,
 ) -> ProposedSlots:
     """The slots from now on, once so much remains: what is done early is given back, what has fallen behind asks for more.
     The same slots where the rest of them will do.
 
     Args:
-        reservation: as it is in force. steps: what is free beside it, from `begin_of` now to the deadline.
+        reservation: as it is in force. volume: with what remains now.
+        steps: what is free, from `begin_of` now to the deadline.
+        is_beside: that is beside the slots in force. Otherwise, where a domain tells no more than it lets anybody have,
+            they are in it.
     """
     moment = begin_of(now)
     profile = profile_of(reservation)
+    remaining_bytes = volume.remaining_bytes
     transfer = _transfer(volume.need, remaining_bytes, volume.need.window_from(moment), least_rate_bps)
     # Until the new profile begins the one before goes on.
     soon = microbits(clipped(profile, to_us(now), to_us(moment))) // MICROBITS_PER_BYTE
     rest_bytes = max(1, remaining_bytes - soon)
-    plan = progress(transfer, profile, rest_bytes, moment, with_own(free_of(steps), profile))
+    plan = progress(transfer, profile, rest_bytes, moment, with_own(free_of(steps), profile, adds=is_beside))
     then = Volume(volume.need, remaining_bytes, now, plan.missing_bytes)
     if plan.profile == rest_of(reservation, moment) or not plan.profile:
         return ProposedSlots(reservation, then)
@@ -179,15 +189,16 @@ def usable_bytes(need: VolumeByDeadline, steps: Steps) -> int:
     return usable.microbits // MICROBITS_PER_BYTE
 
 
-def with_own(free: Free, profile: Profile) -> Free:
-    """What is free, and what a profile has already: a change of it takes its place."""
+def with_own(free: Free, profile: Profile, *, adds: bool) -> Free:
+    """What is free, and what a profile has already, beside it or in it: a change of the profile takes its place."""
     own = clipped(profile, int(free.starts_us[0]), free.end_us)
     cuts = sorted({*free.starts_us.tolist(), *(at for step in own for at in step[:2]), free.end_us})
     steps = []
     for start_us, end_us in pairwise(cuts):
         has_bps = sum(step.rate_bps for step in own if step.start_us <= start_us and end_us <= step.end_us)
         free_bps = free.least_bps(start_us, end_us)
-        steps.append(RateStep(start_us, end_us, min(free_bps + has_bps, MAX_RATE_BPS)))
+        rate_bps = free_bps + has_bps if adds else max(free_bps, has_bps)
+        steps.append(RateStep(start_us, end_us, min(rate_bps, MAX_RATE_BPS)))
     return Free.of(steps)
 
 

@@ -245,3 +245,18 @@ def test_another_volume_counts_what_is_done_or_all_stay_as_they_were(world: Worl
         volumes.change(connection.id, volume(90 * GB))
     assert slots(world) == held
     assert volume_of(world.domains["anl"].get(connection.id)) == kept
+
+
+def test_what_a_neighbour_lets_another_have_at_most_is_proposed_where_more_is_refused(world: World) -> None:
+    """It tells so much to be free, beside what the volume has: both together are more than it may have."""
+    limit(world, 20_000_000, "esnet")
+    tell_at_most(world, "anl", "esnet", 20_000_000)
+    volumes = volumes_of(world)
+    connection = volumes.reserve(volume(), "hep")
+    world.now += timedelta(hours=1)
+    behind = volume_of(volumes.report(connection.id, 20 * GB))
+    held = slots(world)
+    assert held["anl"] == held["esnet"] == held["lbnl"]
+    assert held["anl"][-1].forward_bps == 20_000_000
+    assert behind is not None
+    assert 0 < behind.missing_bytes < 3 * GB
