@@ -54,3 +54,11 @@ def test_the_role_of_probes_passes_its_scenario_and_leaves_nothing(tmp_path: Pat
     role = ROOT / "roles" / "slotcar_probe"
     with systemd_guest(tmp_path / "systemd", role / "molecule" / "default" / "inventory"):
         run_scenario(role, tmp_path / "molecule")
+
+
+@pytest.mark.slow
+def test_the_role_of_uftp_passes_its_scenario_and_leaves_nothing(tmp_path: Path) -> None:
+    """Its cleanup compares with what was there before, the package's own receiver included."""
+    role = ROOT / "roles" / "slotcar_uftp"
+    with systemd_guest(tmp_path / "systemd", role / "molecule" / "default" / "inventory"):
+        run_scenario(role, tmp_path / "molecule")
