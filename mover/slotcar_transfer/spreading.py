@@ -109,7 +109,7 @@ class Spread:
         """
         digests = {name: digest_of(file) for name, file in self._names.items()}
         missing, away = self._missing(digests)
-        reservation = self._reserved(missing) if any(missing.values()) else None
+        reservation = self.reserve(missing) if any(missing.values()) else None
         done, words = False, ""
         try:
             pruned = self._sent(missing, digests) if any(missing.values()) else {}
@@ -164,7 +164,12 @@ class Spread:
 
     # -- the reservation -------------------------------------------------------------------------------------------
 
-    def _reserved(self, missing: Mapping[str, frozenset[str]]) -> Reservation | None:
+    def reserve(self, missing: Mapping[str, frozenset[str]]) -> Reservation | None:
+        """Reserves the volume of what is missing, for those who lack some of it; None without a deadline.
+
+        Raises:
+            NotAdmitted: there is no room. TransferError: the controller does not answer, or nothing says how fast.
+        """
         options, self._port = self.options, free_port()
         if options.by is None or options.slotcar is None:
             if options.at_most_bps is None:

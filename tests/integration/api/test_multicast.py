@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,11 @@ import httpx
 import pytest
 
 from slotcar.base.timebase import iso
+from slotcar_client import Slotcar
+from slotcar_transfer.identity import Identity
+from slotcar_transfer.reporting import Display
+from slotcar_transfer.spreading import Options, Spread
+from slotcar_transfer.uftp import BLOCK_BYTES, PACKET_BYTES
 from tests.integration.api.conftest import START, Serve, at, body, created, problem
 
 DATAGRID = Path(__file__).resolve().parents[3] / "inventories" / "datagrid"
@@ -47,6 +53,33 @@ def test_a_group_is_reserved_looked_at_and_given_back(datagrid: httpx.Client) ->
     )
     of_another = body(**to_many(name="same-packets", owner="bio", rate="1 Mbit/s", receivers=["knmi-se"]))
     assert "239.1.2.3:1044" in problem(datagrid.post("/v1/reservations", json=of_another), 409, "flow-taken")["detail"]
+
+
+def test_the_mover_reserves_the_volume_for_the_tree(datagrid: httpx.Client, tmp_path: Path) -> None:
+    """Of two receivers one has all already: the tree is for the other alone; at the end what is left is given back."""
+    identity = Identity(tmp_path / "home")
+    identity.make("cern")
+    pem = identity.certificate.read_text()
+    ends = {"infn": ("10.40.21.2", "infn-se"), "lyon": ("10.40.65.2", "lyon-se")}
+    peers = [identity.trust(name, pem, address, 7010, host) for name, (address, host) in ends.items()]
+    (tmp_path / "raw").write_bytes(bytes(3_000_000))
+    with Slotcar(str(datagrid.base_url)) as slotcar:
+        by = datetime.now(UTC) + timedelta(minutes=5)
+        options = Options("239.1.2.3", 1044, here="cern-se", by=by, slotcar=slotcar, owner="hep")
+        spread = Spread([tmp_path / "raw"], peers, identity, options, Display(), tmp_path / "state")
+        reserved = spread.reserve({"infn": frozenset(), "lyon": frozenset({"raw"})})
+        assert reserved is not None
+        entry = slotcar.reservation(reserved.handle)
+        wanted = entry["reservation"]
+        assert (entry["state"], wanted["protocol"], wanted["receivers"]) == ("committed", "udp", ["lyon-se"])
+        assert wanted["destination"] == {"host": "239.1.2.3", "port": 1044}
+        assert wanted["packet_size_bytes"] == PACKET_BYTES
+        assert wanted["need"] is not None
+        assert wanted["need"]["volume_bytes"] > 3_000_000 * PACKET_BYTES // BLOCK_BYTES
+        assert reserved.steering.profile is not None
+        assert reserved.steering.profile.highest_bps > 0
+        reserved.give_back(done=True)
+        assert slotcar.reservation(reserved.handle)["state"] in ("ended", "cancelled")
 
 
 def test_who_gets_it_is_said_or_it_is_refused(datagrid: httpx.Client) -> None:
