@@ -4,6 +4,7 @@ is kept. The peer is cedarpy as its manual begins: policies, entities and schema
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -105,6 +106,8 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     kept = _timed(lambda: verdict_on(caller, "cancel", "cms"), times)
     yield Figure("a right that is kept, p99", kept.p99_us, "us", lower_is_better=True)
     yield from _in_admissions(QUICK_ADMISSIONS if quick else ADMISSIONS, say)
+    # What else runs takes the caches, and so the processor's time too: up to twice of it where much does.
+    yield Figure("processes that ran or waited for a processor, of all, last minute", os.getloadavg()[0], "")
 
 
 def _in_admissions(times: int, say: Say) -> Iterator[Figure]:
