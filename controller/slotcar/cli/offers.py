@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotcar.cli.local_socket import answering_socket
 from slotcar.cli.options import OutputFormat
 from slotcar.cli.output import Format, emit, print_table, stdout
 from slotcar.cli.place import chosen_place
@@ -27,6 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def whoami(form: OutputFormat = Format.TABLE) -> None:
     """Show who you are to the controller, by which proof, your role and owner; on its own machine, an operator."""
+    from slotcar.cli.local_socket import answering_socket
     from slotcar_client.wire import verbs
 
     place = chosen_place()
