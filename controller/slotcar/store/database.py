@@ -84,8 +84,8 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         **_SERVER_KEEPALIVES,
     }
     # What the URL says goes first: of two values for one name the server takes the last.
-    asked = parsed.normalized_query.get("options", ())
-    options = " ".join((*asked, *(f"-c {name}={value}" for name, value in session.items())))
+    stated = parsed.normalized_query.get("options", ())
+    options = " ".join((*stated, *(f"-c {name}={value}" for name, value in session.items())))
     engine = create_engine(
         parsed,
         pool_size=8,

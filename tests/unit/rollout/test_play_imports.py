@@ -26,18 +26,18 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 def needed_by(names: Iterable[str]) -> set[str]:
     """The distributions that these bring along, themselves included; extras are left out."""
-    found: set[str] = set()
+    reached: set[str] = set()
     todo = [*names]
     while todo:
         name = plain(todo.pop())
-        if name in found:
+        if name in reached:
             continue
-        found.add(name)
+        reached.add(name)
         try:
             todo += [one for one in requires(name) or () if "extra ==" not in one]
         except PackageNotFoundError:  # of another platform or Python
             continue
-    return found
+    return reached
 
 
 def plain(requirement: str) -> str:
