@@ -89,7 +89,7 @@ def test_requests_for_one_file_become_one_session(tmp_path: Path) -> None:
         assert "there is no new/other" in end_of(lan.start_ask("near", "here:new/other"), code=1).err
 
 
-@pytest.mark.slow  # three programs wait for each other's time-outs: half a minute
+@pytest.mark.slow  # in short: repair and proof by the same command, without proxies
 def test_proxies_answer_for_a_subnet_and_lead_where_no_multicast_is(tmp_path: Path) -> None:
     """Two receivers of one subnet answer by one proxy; a third is beyond a router that forwards unicast alone."""
     files = fill(tmp_path / "files", raw=3_000_000)
