@@ -112,6 +112,7 @@ class Reservation(TypedDict):
     direction: str
     profile: NotRequired[Annotated[str, "the kind of application"]]
     service: str
+    assured_class: NotRequired[Annotated[str, "of the assured rate, its class in domains that have several"]]
     rate_bps: int | None
     packet_size_bytes: int
     rtt_us: int
@@ -1048,10 +1049,18 @@ class Resources(TypedDict):
     next: Annotated[str | None, "`after` of the following page, null on the last"]
 
 
+class AssuredClass(TypedDict):
+    name: str
+    code_points: Annotated[list[int], "by drop precedence, the conforming one first"]
+
+
 class Domain(TypedDict):
     name: str
     over_provisioned: bool
     description: Annotated[str, "the operator's own words, empty where there are none"]
+    assured_classes: NotRequired[
+        Annotated[list[AssuredClass], "its classes of the assured rate, where it has several"]
+    ]
 
 
 class Position(TypedDict):
@@ -1087,6 +1096,8 @@ class Sls(TypedDict):
     upstream: str
     downstream: str
     service: str
+    assured_class: NotRequired[Annotated[str, "the downstream domain's class, where the assured rate has several"]]
+    code_points: NotRequired[Annotated[list[int], "what was agreed on for what comes in, by drop precedence"]]
     rate_bps: int
     peak_bps: Annotated[int | None, "the highest rate for an instant; null where nothing was agreed"]
     ingress: str

@@ -67,7 +67,7 @@ def crossings(reservation: Reservation, path: Path, network: Network) -> tuple[C
         KeyError: the path names an interface that the network has not.
     """
     wire: dict[ResourceId, int] = {}
-    for resource, overhead_bytes in crossed_by(path, reservation.service, network):
+    for resource, overhead_bytes in crossed_by(path, reservation, network):
         wire[resource] = wire.get(resource, 0) + reservation.packet_size_bytes + overhead_bytes
     payload = payload_bytes(reservation.packet_size_bytes, reservation.protocol)
     return tuple(Crossing(resource, wire_bytes, payload) for resource, wire_bytes in wire.items())

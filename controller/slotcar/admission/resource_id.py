@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from slotcar.base.assured import class_key
 from slotcar.base.problems import SlotcarError
 from slotcar.base.units import format_rate
 from slotcar.base.vocabulary import Service
@@ -28,8 +29,8 @@ class ResourceId(NamedTuple):
     Attributes:
         kind: a key of `KINDS` (`if` for an interface's share, `sls` for a service-level specification), or a manager's.
         place: where it is: `DEVICE:INTERFACE`, the SLS's name, or a manager's place.
-        part: which part of that place: `in:SERVICE` or `out:SERVICE` of an interface, or a manager's word; empty where
-            there are no parts.
+        part: which part of that place: `in:SERVICE` or `out:SERVICE` of an interface, with `/CLASS` after it where the
+            assured rate has classes; or a manager's word; empty where there are no parts.
     """
 
     kind: str
@@ -90,9 +91,12 @@ def managed_resource(kind: str, place: str, part: str = "") -> ResourceId:
     return ResourceId(kind, place, part)
 
 
-def interface_resource(interface: InterfaceId, direction: str, service: Service) -> ResourceId:
-    """A service's share of one direction (`in` or `out`, as the device sees it) of an interface, layer 2."""
-    return ResourceId(INTERFACE, str(interface), f"{direction}:{service}")
+def interface_resource(
+    interface: InterfaceId, direction: str, service: Service, assured_class: str = ""
+) -> ResourceId:
+    """A service's share, or that of one of its classes, of one direction (`in` or `out`, as the device sees it) of an
+    interface, layer 2."""
+    return ResourceId(INTERFACE, str(interface), f"{direction}:{class_key(service, assured_class)}")
 
 
 def sls_resource(name: str) -> ResourceId:

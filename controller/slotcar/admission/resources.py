@@ -10,7 +10,7 @@ from slotcar.admission.resource_id import SLS, ResourceId, interface_resource, m
 from slotcar.base.problems import SlotcarError
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.managers import ManagerError, manager_of, managers, option_words, request_of
-from slotcar.network.model import Network
+from slotcar.network.model import Interface, Network
 from slotcar.network.path.model import Path
 from slotcar.reservation.model import Claim, Reservation
 
@@ -39,7 +39,7 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
     #: By resource: what a payload's packet costs there on its way forward, and on its way back.
     wire: dict[ResourceId, tuple[int, int]] = {}
     for direction, path in zip(reservation.ways, paths, strict=True):
-        for resource, overhead_bytes in crossed_by(path, reservation.service, network):
+        for resource, overhead_bytes in crossed_by(path, reservation, network):
             forward, reverse = wire.get(resource, (0, 0)) if not reservation.receivers else (0, 0)
             size = reservation.packet_size_bytes + overhead_bytes
             forward, reverse = (
@@ -113,8 +113,9 @@ def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], 
     return amounts[:1] if len(set(amounts)) == 1 else amounts
 
 
-def crossed_by(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
-    """Resources of one path with the layer-2 bytes that a packet costs there.
+def crossed_by(path: Path, reservation: Reservation, network: Network) -> Iterator[tuple[ResourceId, int]]:
+    """Resources of one direction's path with the layer-2 bytes that a packet costs there. Where a domain has classes of the
+    assured rate, of that of the reservation's.
 
     Raises:
         KeyError: the path names an interface that the network has not.
@@ -122,17 +123,29 @@ def crossed_by(path: Path, service: Service, network: Network) -> Iterator[tuple
     for hop in path.hops:
         if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).is_unreserved:
             continue
-        for interface, direction in ((hop.ingress, "in"), (hop.egress, "out")):
-            yield interface_resource(interface, direction, service), network.interface(interface).overhead_bytes
+        for place, direction in ((hop.ingress, "in"), (hop.egress, "out")):
+            interface = network.interface(place)
+            name = interface.class_of(reservation.assured_class or "")
+            yield interface_resource(place, direction, reservation.service, name), interface.overhead_bytes
     for name in path.sls:
         yield sls_resource(name), 0
+
+
+def parts_of(interface: Interface) -> list[tuple[Service, str]]:
+    """The services that are promised a rate on an interface, the assured rate once for each of its classes by name."""
+    classes = [one.name for one in interface.assured_classes] or [""]
+    return [
+        (service, name)
+        for service in RESERVED_SERVICES
+        for name in (classes if service is Service.ASSURED_RATE else [""])
+    ]
 
 
 def capacities(network: Network) -> dict[ResourceId, int]:
     """Capacity of every resource of the network: bits per second, and of a manager's resource the manager's unit.
 
-    Of an interface, the service's configured share of the link in each direction (0 where it has none); of an SLS, its
-    agreed rate. When an SLS holds is for `decide` to see to.
+    Of an interface, the service's configured share of the link in each direction (0 where it has none), or that of each of
+    its classes; of an SLS, its agreed rate. When an SLS holds is for `decide` to see to.
     """
     shares: dict[ResourceId, int] = {}
     for device in network.devices.values():
@@ -140,6 +153,7 @@ def capacities(network: Network) -> dict[ResourceId, int]:
             shares |= {managed_resource(kind, device.name, part): amount for part, amount in parts.items()}
         for interface in device.interfaces.values():
             for direction in ("in", "out"):
-                for service in RESERVED_SERVICES:
-                    shares[interface_resource(interface.id, direction, service)] = interface.share_bps(service)
+                for service, name in parts_of(interface):
+                    resource = interface_resource(interface.id, direction, service, name)
+                    shares[resource] = interface.share_bps(service, name)
     return shares | {sls_resource(sls.name): sls.rate_bps for sls in network.sls.values()}

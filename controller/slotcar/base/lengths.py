@@ -75,7 +75,7 @@ OF_KEY: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("rate", "share", "hours"), QUANTITIES),
         **dict.fromkeys(("start", "end", "by", "from", "to", "until", "at", "made_at", "instant"), TIME),
         **dict.fromkeys(
-            ("protocol", "profile", "service", "direction",
+            ("protocol", "profile", "service", "assured_class", "direction",
              "services", "shape", "if_unready", "on_failure", "action", "format", "seen", "network",
              "state", "decision", "how", "version"),
             CHOICE,

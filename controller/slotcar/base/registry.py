@@ -148,6 +148,9 @@ class Facts:
         watch: what reports changes of its configuration; None: nothing does, and it is read from time to time only.
         police_floor_bps: the lowest rate that its policers take.
         interface_name: the full name of an interface, where short ones are taken too; raises UnitError where it is none.
+        most_assured_classes: how many classes of the assured rate its interfaces can serve apart; 0: it knows one service
+            without classes. classes_words: what to do about it, where that is to be said.
+        remarks: at a border it gives what comes in the code point of its own domain.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -168,6 +171,9 @@ class Facts:
     needs: ShellNeeds = ShellNeeds()
     watch: Watch | None = None
     interface_name: Callable[[str], str] | None = None
+    most_assured_classes: int = 0
+    classes_words: str = ""
+    remarks: bool = False
 
     def acts(self, options: Mapping[str, object]) -> bool:
         """Whether a router with these options acts at coming instants by itself. To the others a controller must be

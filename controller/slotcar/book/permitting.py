@@ -287,6 +287,7 @@ def _domain(terms: Terms, caller: Caller, reservation: Reservation) -> Mapping[s
         for sls in terms.sls.values()
         if sls.upstream == name
         and sls.service is reservation.service
+        and sls.assured_class in ("", reservation.assured_class)
         and all(map(sls.valid_over, reservation.windows))
     ]
     return {"sla_bps": min(rates, default=None), **terms.policy.reserving.agreements.get(name, {})}

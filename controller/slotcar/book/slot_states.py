@@ -144,8 +144,10 @@ def form_of(entry: Entry, window: Window) -> str:
     inside = (one for one in own.slots if one.start < window.end and window.start < one.end)
     slots = [] if own.share else [(one.start_us, one.end_us, *one.rates) for one in inside]
     hops = [[(hop.device, hop.ingress.name, hop.egress.name) for hop in path.hops] for path in entry.paths]
-    flow = (own.source, own.destination, own.protocol, own.direction, own.service, own.packet_size_bytes, own.rtt_us)
-    text = repr((slots, own.share, flow, own.claim, hops))
+    flow = [own.source, own.destination, own.protocol, own.direction, own.service, own.packet_size_bytes, own.rtt_us]
+    if own.assured_class is not None:
+        flow.append(own.assured_class)
+    text = repr((slots, own.share, tuple(flow), own.claim, hops))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from slotcar.admission.resource_id import sls_resource
 from slotcar.admission.tables import SlotTables
+from slotcar.base.assured import class_key
 from slotcar.base.timebase import Window, from_us, iso
 from slotcar.base.units import format_rate
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, SlsForm, is_due
@@ -16,6 +17,7 @@ from slotcar.book.errors import SlsRefused
 from slotcar.book.model import Terms
 from slotcar.book.operation import Operation
 from slotcar.book.transaction import Transaction
+from slotcar.network.model import InterfaceId, Sls
 from slotcar_client.wire.events import OfAgreedSls, SlsChanged, SlsEnded, SlsOpened
 
 #: A domain agrees on no more of them at a time, so that a neighbour cannot fill the ledger.
@@ -74,7 +76,7 @@ class HoldSls(OnSls):
         windows = [(sls, sls.validity) for sls in written]
         windows += [(each.sls, each.window) for _, each in live if each.window is not None]
         for sls, window in windows:
-            same = (sls.service, sls.ingress) == (form.sls.service, form.sls.ingress)
+            same = _what(sls) == _what(form.sls)
             if same and form.window is not None and (window is None or form.window.overlaps(window)):
                 when = f"holds {window}" if window else "always holds"
                 raise SlsRefused(
@@ -237,3 +239,8 @@ def _tell(
         actor=by.actor if by else "", message=agreed.closed or (by.reason if by else ""),
     )  # fmt: skip
     transaction.event(says.kind, now, None, None, **says.details)
+
+
+def _what(sls: Sls) -> tuple[str, InterfaceId]:
+    """The service, or the class of it, and the interface: of each there is one SLS at a time."""
+    return class_key(sls.service, sls.assured_class), sls.ingress

@@ -44,7 +44,7 @@ def reservation_row(entry: Mapping[str, Any], now: datetime) -> tuple[str, ...]:
         entry["handle"],
         state_words(entry),
         rate_words(reservation),
-        reservation.claim.kind if reservation.claim else reservation.service.value,
+        reservation.claim.kind if reservation.claim else reservation.service_class,
         reservation.claim.place if reservation.claim else f"{reservation.source} > {reservation.destination}",
         iso(window.start),
         iso(window.end),

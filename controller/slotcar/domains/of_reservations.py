@@ -89,6 +89,7 @@ class OfReservations:
         sls = tuple(
             name for name, each in sorted(self.network.sls.items())
             if each.service is request.reservation.service and receiver in (each.upstream, each.downstream)
+            and each.assured_class in ("", request.reservation.assured_class)
             and all(map(each.valid_over, request.reservation.windows))
         )  # fmt: skip
         return TicketTerms(receiver, connection.id, connection.version, request.digest, request.reservation, who, sls)

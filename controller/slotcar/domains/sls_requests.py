@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.timebase import iso
 from slotcar.base.units import format_rate
-from slotcar.base.vocabulary import RESERVED_SERVICES
+from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, SlsForm
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.tickets import digest_of
@@ -239,7 +239,11 @@ def _wrong(sls: Sls, network: Network, own: str) -> list[tuple[str, str, str, st
         )
     if sls.validity is None:
         problems.append(("validity", "is missing", "", "say from when until when: `{start: …, end: …}`"))
-    for key, value in (("egress", sls.egresses), ("pscheduler", sls.pscheduler)):
+    if sls.service is Service.ASSURED_RATE and interface.assured_classes and not sls.assured_class:
+        hint = "write an SLS for one of them in the inventories of both"
+        problems.append(("service", f"has several classes in {sls.downstream}", sls.service.value, hint))
+    of_inventory = {"assured_class": sls.assured_class, "code_points": sls.code_points}
+    for key, value in {"egress": sls.egresses, "pscheduler": sls.pscheduler, **of_inventory}.items():
         if value:
             problems.append((key, "cannot be agreed on between controllers", "", "leave it out"))
     problems += figures_wrong(sls, interface)

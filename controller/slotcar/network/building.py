@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from slotcar.base.model_errors import nearest
 from slotcar.base.registry import FOLDERS, facts_of, names_in, options_model
 from slotcar.base.vocabulary import InterfaceRole
+from slotcar.network.class_shares import classes_on, shares_with
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
@@ -38,10 +39,11 @@ OF_ROUTERS = ("slotcar_interfaces", *RouterVariables.model_fields)
 OF_HOSTS = tuple(HostVariables.model_fields)
 #: Those that interfaces inherit.
 OF_INTERFACES = (
-    "slotcar_capacity", "slotcar_shares", "slotcar_metric", "slotcar_overhead_bytes", "slotcar_scheduler"
+    "slotcar_capacity", "slotcar_shares", "slotcar_assured_shares", "slotcar_metric", "slotcar_overhead_bytes",
+    "slotcar_scheduler",
 )  # fmt: skip
 #: What of an interface may be wrong without a word about the link that it is on.
-NOT_OF_A_LINK = ("shares", "metric", "scheduler", "owners")
+NOT_OF_A_LINK = ("shares", "assured_shares", "metric", "scheduler", "owners")
 #: What of an end system may be wrong without a word about where it is.
 NOT_OF_A_PLACE = ("slotcar_owners", "slotcar_host_accounts", "slotcar_roles", "slotcar_monitoring_domain")
 #: An SLS of these fits every link.
@@ -153,6 +155,9 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
         tells_free=variables.tells_free,
         sls_at_most_bps=variables.sls_at_most,
         services=variables.services,
+        assured_classes={
+            one: data.class_of(one, number) for number, (one, data) in enumerate(variables.assured_classes.items())
+        },
     )
 
 
@@ -287,11 +292,16 @@ def _interface(
         findings.add(node, (*key, "capacity"), "is missing", "", hint)
         return None
     shares = router.slotcar_shares if own.shares is None else own.shares
+    place = InterfaceId(device=node.name, name=name)
+    class_shares = router.slotcar_assured_shares if own.assured_shares is None else own.assured_shares
+    classes = classes_on(draft.domains[draft.domain_of[node.name]], class_shares, place, node, findings)
+    shares = shares_with(shares, classes, place, node, findings)
     return Interface(
-        id=InterfaceId(device=node.name, name=name),
+        id=place,
         role=own.role or _role(draft, node.name, own.neighbour),
         capacity_bps=capacity_bps,
         shares_ppm=dict(sorted(shares.items())),
+        assured_classes=classes,
         address=own.address,
         prefixes=tuple(sorted(set(own.prefixes or ()))),
         neighbour=own.neighbour,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
+from slotcar.base.assured import class_key
 from slotcar.base.model_errors import nearest
 from slotcar.base.registry import FOLDERS, facts_of
 from slotcar.base.units import format_latency, format_rate
 from slotcar.base.vocabulary import InterfaceRole
 from slotcar.network.building import InventoryDraft
+from slotcar.network.class_checks import check_assured_classes
 from slotcar.network.findings import Findings
 from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
@@ -40,6 +42,7 @@ def check(draft: InventoryDraft, findings: Findings) -> None:
     for sls in draft.sls.values():
         _sls(draft, sls, findings)
     _sls_twins(draft, findings)
+    check_assured_classes(draft, findings)
     check_markings(draft, findings)
 
 
@@ -348,12 +351,12 @@ def _sls_ingress(draft: InventoryDraft, sls: Sls, ingress: Interface, findings: 
 
 
 def _sls_twins(draft: InventoryDraft, findings: Findings) -> None:
-    """At one ingress, one service has one SLS at a time; one may follow the other."""
+    """At one ingress, one service, or one of its classes, has one SLS at a time; one may follow the other."""
     sls_by_ingress: dict[tuple[str, InterfaceId], list[Sls]] = {}
     for sls in draft.sls.values():
         if draft.domain_of.get(sls.ingress.device) != sls.downstream:
             continue
-        earlier = sls_by_ingress.setdefault((sls.service, sls.ingress), [])
+        earlier = sls_by_ingress.setdefault((class_key(sls.service, sls.assured_class), sls.ingress), [])
         for other in earlier:
             if other.validity is None or sls.validity is None or other.validity.overlaps(sls.validity):
                 hint = "keep one of them, or give them validities that do not overlap"

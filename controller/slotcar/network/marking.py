@@ -1,6 +1,6 @@
 """Code points along a path: what one router marks, every later one must take for the same service.
 
-Nothing on the way translates them, so a router that marks by DSCP and a later one that reads IP precedence only disagree:
+Inside a domain nothing translates them, so a router that marks by DSCP and a later one that reads IP precedence disagree:
 AF11 is precedence 1 there, which is QBSS. Where a service is offered over both, that is refused.
 """
 
@@ -35,10 +35,11 @@ def check_markings(draft: InventoryDraft, findings: Findings) -> None:
     pairs: dict[tuple[str, str], list[Service]] = {}
     for service in _SERVICES:
         links = _Links.of(draft, service)
+        known = {name for name in configured if not _has_classes(draft, name, service)}
         for marking in Marking:
-            wrong = {name for name in configured if _mistaken(service, marking, draft.devices[name], configured[name])}
+            wrong = {name for name in known if _mistaken(service, marking, draft.devices[name], configured[name])}
             for marker, reader in _meetings(draft, service, links, wrong):
-                if configured.get(marker) is marking:
+                if configured.get(marker) is marking and marker in known:
                     pairs.setdefault((marker, reader), []).append(service)
     for (marker, reader), services in sorted(pairs.items()):
         _refuse(draft, marker, reader, services, configured, findings)
@@ -60,6 +61,11 @@ def _marking(draft: InventoryDraft, device: Device, findings: Findings) -> Marki
     )
     findings.add(draft.nodes[device.name], key, f"is no marking of {device.platform}", option, hint)
     return None
+
+
+def _has_classes(draft: InventoryDraft, router: str, service: Service) -> bool:
+    """Whether the service has code points of the domain's own there, which borders translate (`class_checks.py`)."""
+    return service is Service.ASSURED_RATE and bool(draft.domains[draft.domain_of[router]].assured_classes)
 
 
 def served_as(dscp: int, device: Device, marking: Marking) -> Service:

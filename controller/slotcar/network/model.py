@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from slotcar.base.assured import AssuredClass
 from slotcar.base.frozen import Frozen
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import InterfaceRole, Scheduler, Service
@@ -43,7 +44,10 @@ class Interface(Frozen):
 
     Attributes:
         capacity_bps: layer-2 rate of the link in each direction (the VC's rate where there is one).
-        shares_ppm: each service's share of the link, parts per million of `capacity_bps`; at most a million together.
+        shares_ppm: each service's share of the link, parts per million of `capacity_bps`; at most a million together. Of
+            the assured rate what its classes have together, where the domain names some.
+        assured_classes: the domain's classes of the assured rate, in its order, each with its share of this link; empty
+            where the domain names none.
         neighbour: the interface at the other end of the link; None on an edge interface that faces hosts only.
         prefixes: networks behind an edge interface beside the subnet of its own address.
         overhead_bytes: layer-2 bytes that each IP packet costs on this link
@@ -62,6 +66,7 @@ class Interface(Frozen):
     role: InterfaceRole
     capacity_bps: int = Field(gt=0)
     shares_ppm: dict[Service, int]
+    assured_classes: tuple[AssuredClass, ...] = Field(default=(), exclude_if=lambda classes: not classes)
     address: IPv4Interface | None = None
     prefixes: tuple[IPv4Network, ...] = ()
     neighbour: InterfaceId | None = None
@@ -80,9 +85,19 @@ class Interface(Frozen):
         subnet = (self.address.network,) if self.address else ()
         return tuple(dict.fromkeys((*subnet, *self.prefixes)))
 
-    def share_bps(self, service: Service) -> int:
-        """Capacity of a service on this interface: its configured share of the link (docs/design.md rule 16)."""
-        return self.capacity_bps * self.shares_ppm.get(service, 0) // 1_000_000
+    def share_bps(self, service: Service, assured_class: str = "") -> int:
+        """Capacity of a service on this interface: its configured share of the link (docs/design.md rule 16).
+
+        With a class, that of the class, where the domain has classes; else of all of the service.
+        """
+        share_ppm = self.shares_ppm.get(service, 0)
+        if assured_class and self.assured_classes:
+            share_ppm = next((one.share_ppm for one in self.assured_classes if one.name == assured_class), 0)
+        return self.capacity_bps * share_ppm // 1_000_000
+
+    def class_of(self, assured_class: str) -> str:
+        """What a reservation's class is called here: nothing where the domain has one class alone, without a name."""
+        return assured_class if self.assured_classes else ""
 
 
 class Device(Frozen):
@@ -166,6 +181,7 @@ class Domain(Frozen):
         at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
             empty for those that there are SLSs for. tells_free: as a neighbour, it is told what is free here.
         sls_at_most_bps: the highest rate of an SLS that it may open or change by itself; None for none.
+        assured_classes: its classes of the assured rate by name, in its order; empty where it has one alone.
     """
 
     name: str
@@ -179,6 +195,7 @@ class Domain(Frozen):
     at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     sls_at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
+    assured_classes: dict[str, AssuredClass] = Field(default_factory=dict, exclude_if=lambda classes: not classes)
 
     @property
     def is_unreserved(self) -> bool:
@@ -210,6 +227,10 @@ class Sls(Frozen):
     Attributes:
         upstream, downstream: traffic goes from the customer `upstream` into the provider `downstream`.
         ingress: the downstream interface where the aggregate is policed.
+        assured_class: the downstream domain's class of the assured rate, where it has several; the customer's class of
+            this name is what comes in.
+        code_points: those that were agreed on for what comes in, by drop precedence; empty: those of the downstream domain,
+            or of the upstream one's class.
         rate_bps: agreed layer-3 rate; `burst_bytes` its token bucket.
         peak_bps: the highest rate at which the aggregate may send for an instant; None where nothing was agreed.
         egresses: its scope: the downstream interfaces up to which its figures hold; none named: all of the domain's.
@@ -231,6 +252,8 @@ class Sls(Frozen):
     ingress: InterfaceId
     peak_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     egresses: tuple[InterfaceId, ...] = Field(default=(), exclude_if=lambda egresses: not egresses)
+    assured_class: str = Field(default="", exclude_if=lambda name: not name)
+    code_points: tuple[int, ...] = Field(default=(), exclude_if=lambda dscps: not dscps)
     validity: Window | None = None
     schedule: Schedule | None = Field(default=None, exclude_if=lambda schedule: schedule is None)
     delay_us: int | None = Field(default=None, gt=0, exclude_if=lambda delay_us: delay_us is None)

@@ -42,6 +42,8 @@ def sls_with(name: str, downstream: str, variables: SlsVariables) -> Sls:
         upstream=variables.upstream,
         downstream=downstream,
         service=variables.service,
+        assured_class=variables.assured_class or "",
+        code_points=variables.code_points or (),
         rate_bps=variables.rate,
         burst_bytes=variables.burst,
         peak_bps=variables.peak,

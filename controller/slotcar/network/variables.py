@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
+from slotcar.base.assured import AssuredClass, EarlyDrop
 from slotcar.base.frozen import Frozen
 from slotcar.base.names import OWNER
 from slotcar.base.registry import FOLDERS
@@ -151,6 +152,25 @@ def _sls_time(value: object) -> int:
 
 def _loss(value: object) -> int:
     return _percentage(value, "of the packets", "0.1 %")
+
+
+def _part_of_queue(value: object) -> int:
+    part_ppm = _percentage(value, "of the queue", "40 %")
+    if part_ppm % 10_000 or not part_ppm:
+        raise UnitError("is no whole percentage from 1", value, "say one such as `40 %`")
+    return part_ppm // 10_000
+
+
+def _code_points(value: object) -> object:
+    hint = "say one to three DSCPs from 0 to 63, for green, yellow and red, such as `[18, 20, 22]`"
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= 3:
+        raise UnitError("is no list of code points", "" if value is None else value, hint)
+    for dscp in value:
+        if not isinstance(dscp, int) or isinstance(dscp, bool) or not 0 <= dscp <= 63:
+            raise UnitError("has no code point", str(dscp), hint)
+    if len(set(value)) < len(value):
+        raise UnitError("names a code point twice", ", ".join(map(str, value)), "name each once")
+    return tuple(value)
 
 
 def _quantile(value: object) -> int:
@@ -314,6 +334,10 @@ Accounts = Annotated[tuple[str, ...], BeforeValidator(_accounts)]
 HostRoles = Annotated[tuple[str, ...], BeforeValidator(_host_roles)]
 MonitoringDomain = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=63)]
 Place = Annotated[int, Field(strict=True, ge=0, le=10_000)]
+CodePoints = Annotated[tuple[int, ...], BeforeValidator(_code_points)]
+PartOfQueue = Annotated[int, BeforeValidator(_part_of_queue)]
+#: No slash, which parts it from its service in names, and no colon.
+AssuredClassName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?$")]
 Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
 
@@ -327,6 +351,7 @@ class InterfaceVariables(Frozen):
     address: SubnetAddress | None = None
     prefixes: tuple[Prefix, ...] | None = None
     shares: Shares | None = None
+    assured_shares: dict[AssuredClassName, Share] | None = None
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
     propagation: Propagation | None = None
@@ -350,6 +375,7 @@ class RouterVariables(Frozen):
     slotcar_platform: PlatformName
     slotcar_capacity: Rate | None = None
     slotcar_shares: Shares = Field(default_factory=dict)
+    slotcar_assured_shares: dict[AssuredClassName, Share] = Field(default_factory=dict)
     slotcar_metric: Metric = 10
     slotcar_overhead_bytes: Overhead = 38
     slotcar_scheduler: Scheduler = Scheduler.HTB
@@ -395,6 +421,40 @@ class NsiVariables(Frozen):
         return NsiSide(nsa=self.nsa, network=network, provider=self.provider or "", stps=self.stps)
 
 
+class EarlyDropVariables(Frozen):
+    """What a class drops early of one of its code points."""
+
+    begin: PartOfQueue = Field(alias="from")
+    end: PartOfQueue = Field(alias="to")
+    one_of: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 10
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.begin >= self.end:
+            raise UnitError("does not rise", f"{self.begin} % to {self.end} %", "say a larger `to` than `from`")
+        return self
+
+
+class AssuredClassVariables(Frozen):
+    """One entry of `assured_classes` in `slotcar_domain`."""
+
+    code_points: CodePoints
+    share: Share = 0
+    queue: Annotated[int, BeforeValidator(_sls_time)] | None = None
+    early_drop: tuple[EarlyDropVariables, ...] = ()
+
+    @model_validator(mode="after")
+    def _drops_of_each_code_point(self) -> Self:
+        if len(self.early_drop) not in (0, len(self.code_points)):
+            hint = "say one for each code point, in the same order, or leave it out"
+            raise UnitError("is not of each code point", str(len(self.early_drop)), hint)
+        return self
+
+    def class_of(self, name: str, number: int) -> AssuredClass:
+        drops = tuple(EarlyDrop(one.begin, one.end, one.one_of) for one in self.early_drop)
+        return AssuredClass(name, number, self.share, self.code_points, drops, self.queue)
+
+
 class DomainVariables(Frozen):
     """The value of `slotcar_domain`."""
 
@@ -406,6 +466,7 @@ class DomainVariables(Frozen):
     tells_free: bool = True
     sls_at_most: Rate | None = None
     services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
+    assured_classes: dict[AssuredClassName, AssuredClassVariables] = Field(default_factory=dict)
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
@@ -464,6 +525,8 @@ class SlsVariables(Frozen):
 
     upstream: str
     service: Annotated[Service, BeforeValidator(_promises_a_rate)]
+    assured_class: AssuredClassName | None = None
+    code_points: CodePoints | None = None
     rate: Rate
     burst: Annotated[Size, Field(ge=1_500)]
     peak: Rate | None = None

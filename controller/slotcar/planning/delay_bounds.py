@@ -17,6 +17,7 @@ from functools import partial
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.delays import Bundle, HopDelay, NoBound, QueuedLine, WorstDelay, worst_delays
 from slotcar.admission.model import DelayRefused, Refused
+from slotcar.admission.resources import parts_of
 from slotcar.admission.service_curves import (
     BIT_NS,
     LONGEST_PACKET_BYTES,
@@ -250,11 +251,11 @@ class DelayBounds:
         interface = self.network.interface(place)
         curve = self._curve(interface, service, (service, place) in promised, before)
         more_bytes = longest_bytes - LONGEST_PACKET_BYTES
-        if more_bytes:  # a scheduler lets a packet of each of its four queues through first, and one is on the line
-            late_ns = 5 * sending_ns(more_bytes, curve.rate_bps)
-            curve = replace(
-                curve, latency_ns=curve.latency_ns + late_ns, output_bytes=curve.output_bytes + 5 * more_bytes
-            )
+        if more_bytes:  # a scheduler lets a packet of each of its queues through first, and one is on the line
+            packets = len(Service) + max(1, len(interface.assured_classes))
+            late_ns = packets * sending_ns(more_bytes, curve.rate_bps)
+            more_bytes *= packets
+            curve = replace(curve, latency_ns=curve.latency_ns + late_ns, output_bytes=curve.output_bytes + more_bytes)
         return QueuedLine(
             curve,
             interface.capacity_bps,
@@ -294,6 +295,8 @@ class DelayBounds:
             interface = self.network.interface(place)
             if interface.neighbour is not None and interface.propagation_us is None:
                 raise NoBound(place, _NO_PROPAGATION.format(place))
+            if flow.reservation.service is Service.ASSURED_RATE and interface.assured_classes:
+                raise NoBound(place, _SEVERAL_CLASSES.format(place))
 
     def _is_elsewhere(self, device: str) -> bool:
         return self.network.domains[self.network.devices[device].domain].elsewhere
@@ -415,14 +418,16 @@ class DelayBounds:
 
 _OVER_PROVISIONED = "{} is of an over-provisioned domain, whose queues nobody bounds"
 _SHORT_QUEUE = "{} of premium may wait in the queue of {}, which is shorter, so some would be lost"
+_SEVERAL_CLASSES = (
+    "of several classes of the assured rate, as {} has, nobody bounds the delay; ip-premium's is bounded"
+)
 _NO_PROPAGATION = "how long the link of {} takes is not known; say its `propagation` in the inventory"
 
 
 def _loads(interface: Interface, service: Service, promised: bool) -> Iterator[Load]:
     """The extremes of what may be admitted there: the parts of the link follow from it in straight lines between them."""
     bounded = {outbound(interface, service)} if promised else set()
-    others = [one for one in RESERVED_SERVICES if one is not service]
-    shares = {outbound(interface, one): interface.share_bps(one) for one in (service, *others)}
+    shares = {outbound(interface, *part): interface.share_bps(*part) for part in parts_of(interface)}
     for own in (False, True):
         for other in (False, True):
             rates = {

@@ -72,7 +72,7 @@ def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
 def summary(reservation: Reservation) -> str:
     """One line that a person recognises a reservation by."""
     flow = (
-        f"{reservation.service.value} {reservation.protocol.value}"
+        f"{reservation.service_class} {reservation.protocol.value}"
         f" {reservation.source} to {reservation.destination} ({reservation.direction.value})"
     )
     if reservation.receivers:

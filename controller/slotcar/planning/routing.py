@@ -44,7 +44,8 @@ def highest_slots(reservation: Reservation, paths: Sequence[Path], network: Netw
     share = reservation.share
     if share is None:
         return reservation.slots
-    parts_bps = [network.interface(end).share_bps(reservation.service) for end in ends_of(paths)]
+    name = reservation.assured_class or ""
+    parts_bps = [network.interface(end).share_bps(reservation.service, name) for end in ends_of(paths)]
     return constant_slots(reservation.windows, min([share.at_most_bps, *parts_bps]), reservation.direction)
 
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import Protocol
 
 from slotcar.base.registry import facts_of, folder_of
-from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.model import Configuration
@@ -29,10 +28,10 @@ class FlowPlace:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePlace:
-    """A service's queue on an interface's way out."""
+    """A queue on an interface's way out: of a service, or of a class of the assured rate, by its key."""
 
     interface: str
-    service: Service
+    service: str
 
 
 Place = FlowPlace | QueuePlace

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from slotcar.base.assured import class_key
 from slotcar.base.frozen import Frozen
 from slotcar.base.names import Name, Owner
 from slotcar.base.timebase import Window
@@ -235,6 +236,12 @@ class ReservationFields(Frozen, Generic[SlotT]):
         description="The kind of application: service, burst and bounds follow from it, where they are not stated.",
     )  # fmt: skip
     service: Service = Field(description="Which service it gets. best-effort and qbss need no rate.")
+    assured_class: Annotated[
+        str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?$"), Hint("say 1 to 16 of a-z, 0-9 and `-`")
+    ] | None = Field(
+        default=None, exclude_if=_is_none,
+        description="Of the assured rate, the class that it gets in domains that have several.", examples=["gold"],
+    )  # fmt: skip
     packet_size_bytes: int = Field(
         default=DEFAULT_PACKET_SIZE_BYTES,
         ge=64,
@@ -326,6 +333,12 @@ class Reservation(ReservationFields[Slot]):
         return self
 
     @model_validator(mode="after")
+    def _only_the_assured_rate_has_classes(self) -> Self:
+        if self.assured_class is not None and self.service is not Service.ASSURED_RATE:
+            raise ValueError(f"{self.service.value} has no assured class")
+        return self
+
+    @model_validator(mode="after")
     def _a_claim_has_no_rate(self) -> Self:
         if self.claim is not None and (self.service in RESERVED_SERVICES or self.peak_rate_bps):
             raise ValueError("a claim is no flow, and has no rate")
@@ -396,6 +409,11 @@ class Reservation(ReservationFields[Slot]):
         if rate_bps is None:
             raise ValueError(f"{self.owner}/{self.name} has several rates")
         return self.model_copy(update={"slots": constant_slots(windows, rate_bps, self.direction)})
+
+    @property
+    def service_class(self) -> str:
+        """Its service, with its class of the assured rate where it names one: `assured-rate/gold`."""
+        return class_key(self.service, self.assured_class or "")
 
     @property
     def key(self) -> tuple[str, str]:

@@ -43,7 +43,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 def refusal_sentences(reservation: Reservation, refused: Refused, others: str | None = None) -> Iterator[str]:
     """One line of summary, then one each shortage and what would fit, indented. `others`: see `Refused.explain`."""
     amount = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
-    what = claim_words(reservation.claim) if reservation.claim else f"{amount} of {reservation.service.value}"
+    what = claim_words(reservation.claim) if reservation.claim else f"{amount} of {reservation.service_class}"
     yield f"{reservation.owner}/{reservation.name}: refused, {what} does not fit"
     for line in refused.explain(others):
         yield f"  {line}"

@@ -69,7 +69,7 @@ def _capacity_bps(resource: ResourceId, reservation: Reservation, network: Netwo
     return (
         network.sls[resource.place].rate_bps
         if place is None
-        else network.interface(place).share_bps(reservation.service)
+        else network.interface(place).share_bps(reservation.service, reservation.assured_class or "")
     )
 
 

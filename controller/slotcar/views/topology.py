@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from slotcar.admission.resource_id import SLS, ResourceId
-from slotcar.base.vocabulary import RESERVED_SERVICES
-from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
+from slotcar.admission.resources import parts_of
+from slotcar.base.assured import class_key
+from slotcar.network.model import Device, Domain, Interface, InterfaceId, Network, Sls
 from slotcar.views.documents import window_document
 from slotcar_client.wire import documents
 
 
 def network_document(network: Network) -> documents.Topology:
     return {
-        "domains": [
-            {"name": domain.name, "over_provisioned": domain.over_provisioned, "description": domain.description}
-            for _, domain in sorted(network.domains.items())
-        ],
+        "domains": [_domain(domain) for _, domain in sorted(network.domains.items())],
         "devices": [_device(device) for _, device in sorted(network.devices.items())],
         "links": [_link(*ends, network) for ends in links_of(network)],
         "sls": [_sls(agreement) for _, agreement in sorted(network.sls.items())],
@@ -28,6 +26,19 @@ def network_document(network: Network) -> documents.Topology:
             for _, host in sorted(network.hosts.items())
         ],
     }
+
+
+def _domain(domain: Domain) -> documents.Domain:
+    document: documents.Domain = {
+        "name": domain.name,
+        "over_provisioned": domain.over_provisioned,
+        "description": domain.description,
+    }
+    if domain.assured_classes:
+        document["assured_classes"] = [
+            {"name": name, "code_points": list(one.dscps)} for name, one in domain.assured_classes.items()
+        ]
+    return document
 
 
 def links_of(network: Network) -> tuple[tuple[InterfaceId, InterfaceId], ...]:
@@ -69,9 +80,9 @@ def _interface(interface: Interface) -> documents.Interface:
         "address": str(interface.address) if interface.address else None,
         "neighbour": str(interface.neighbour) if interface.neighbour else None,
         "reserved_shares": {
-            service.value: interface.share_bps(service)
-            for service in sorted(RESERVED_SERVICES)
-            if interface.share_bps(service)
+            class_key(*part): interface.share_bps(*part)
+            for part in sorted(parts_of(interface))
+            if interface.share_bps(*part)
         },
         "description": interface.description,
     }
@@ -85,7 +96,7 @@ def _link(first: InterfaceId, second: InterfaceId, network: Network) -> document
 
 
 def _sls(agreement: Sls) -> documents.Sls:
-    return {
+    document: documents.Sls = {
         "name": agreement.name,
         "upstream": agreement.upstream,
         "downstream": agreement.downstream,
@@ -103,3 +114,8 @@ def _sls(agreement: Sls) -> documents.Sls:
         "excess": agreement.excess,
         "description": agreement.description,
     }
+    if agreement.assured_class:
+        document["assured_class"] = agreement.assured_class
+    if agreement.code_points:
+        document["code_points"] = list(agreement.code_points)
+    return document

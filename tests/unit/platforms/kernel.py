@@ -287,6 +287,7 @@ def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
             options |= {"dp_cnt": int(args["DPs"]), "dp_default": int(args["default"]), "grio": "grio" in args}
             options["vqs"] = [
                 {"vq": n, "prio": int(p["prio"]), "ecn": "ecn" in p, "harddrop": "harddrop" in p}
+                | {"probability": int(float(p["probability"]) * 2**32) / 2**32}
                 | {key: octets(p[key]) for key in ("limit", "min", "max")}
                 for n, p in sorted(leaf["profiles"].items())
             ]

@@ -12,7 +12,7 @@ from slotcar.platforms.linux_tc.objects import AVERAGE_PACKET_BYTES, burst_packe
 from slotcar.platforms.linux_tc.queues import PROFILES, RED_PROFILE
 from slotcar.platforms.linux_tc.stored import read_lines
 
-THRESHOLDS = (*PROFILES.values(), RED_PROFILE)
+THRESHOLDS = (*((one.low_percent, one.high_percent) for one in PROFILES.values()), RED_PROFILE)
 
 
 def averaging_log(min_bytes: int, burst: int) -> int | None:

@@ -209,7 +209,7 @@ def test_each_band_has_its_guarantee_of_what_premium_leaves(wanted: Egress) -> N
     round_ = bands.round_of(wanted, "r1:eth1")
     assert all(256 <= quantum <= 2**20 for quantum in round_.quanta.values())
     rates = {queue.service: queue.rate_bps for queue in wanted.queues}
-    left_bps = sum(rates[one] for one in bands.ROBIN)
+    left_bps = sum(rates[one] for one in (ASSURED, BEST, QBSS))
     for service in (ASSURED, QBSS):
         assert round_.quanta[service] * left_bps >= rates[service] * round_.length, "promised: rounded up, never down"
     if rates[BEST] * 100 >= left_bps:

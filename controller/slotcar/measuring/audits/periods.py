@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
+from slotcar.base.assured import class_key
 from slotcar.base.timebase import Window
 from slotcar.measuring.audits.documents import item_document
 from slotcar.measuring.audits.histogram import MILLION
@@ -50,7 +51,7 @@ def items_of(
             if due_us(past, sls.validity, sls.schedule):
                 due = due_us(period, sls.validity, sls.schedule)
                 one = measured.get((way, period.start_us))
-                rate = rate_count(counted, period, sls.service.value)
+                rate = rate_count(counted, period, class_key(sls.service, sls.assured_class))
                 judged = judge(sls, one, due, rate, _why_nothing(period, now_us))
                 yield item_document(way, period, one, due, judged)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from slotcar.base.vocabulary import Service
 from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, Place, QueuePlace
 
 
@@ -29,7 +28,7 @@ def counts_json(counts: Counts) -> list[list[Any]]:
     return [
         [
             place.interface,
-            place.number if isinstance(place, FlowPlace) else place.service.value,
+            place.number if isinstance(place, FlowPlace) else str(place.service),
             count.age_s,
             *(number for part in _parts(count) for number in (part.packets, part.ip_bytes)),
         ]
@@ -41,7 +40,7 @@ def counts_from(rows: list[list[Any]]) -> Counts:
     """The inverse of `counts_json`."""
     counts: dict[Place, Count] = {}
     for interface, subject, age_s, *numbers in rows:
-        place = FlowPlace(interface, subject) if isinstance(subject, int) else QueuePlace(interface, Service(subject))
+        place = FlowPlace(interface, subject) if isinstance(subject, int) else QueuePlace(interface, subject)
         amounts = [Amount(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
         counts[place] = Count(*amounts, age_s=age_s)
     return counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
+from slotcar.base.assured import class_key
 from slotcar.base.timebase import to_us
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
 from slotcar.measuring.counters.increments import Increment
@@ -22,18 +23,18 @@ _DIRECTIONS = (Direction.FORWARD, Direction.REVERSE)
 def counted_steps(listed: Iterable[Increment], intent: QosIntent, step_s: int) -> Iterator[CountedStep]:
     """The steps of a device. What is reserved is what `intent` has."""
     flows = {(one.interface.name, one.number): one for one in intent.flows}
-    queues = {(one.interface.name, queue.service): queue for one in intent.egress for queue in one.queues}
+    queues = {(one.interface.name, queue.key): queue for one in intent.egress for queue in one.queues}
     for one in listed:
         place = one.place
         if isinstance(place, FlowPlace):
             flow = flows[place.interface, place.number]
             entry, bit = flow_of_number(place.number)
-            whose = (entry, _DIRECTIONS[bit].value, flow.service.value)
+            whose = (entry, _DIRECTIONS[bit].value, class_key(flow.service, flow.assured.name))
             rate_bps = flow.cir_bps if flow.service in RESERVED_SERVICES else 0
         else:
             queue = queues[place.interface, place.service]
-            whose = (0, OUT, place.service.value)
-            rate_bps = queue.rate_bps if place.service in RESERVED_SERVICES else 0
+            whose = (0, OUT, queue.key)
+            rate_bps = queue.rate_bps if queue.service in RESERVED_SERVICES else 0
         yield from _steps(one, whose, InterfaceId(device=intent.device, name=place.interface), rate_bps, step_s)
 
 
@@ -64,4 +65,4 @@ def _numbers(count: Count | None) -> list[int]:
 def places_of(intent: QosIntent) -> set[FlowPlace | QueuePlace]:
     """Where the intent has something that counts."""
     flows = {FlowPlace(one.interface.name, one.number) for one in intent.flows}
-    return flows | {QueuePlace(one.interface.name, queue.service) for one in intent.egress for queue in one.queues}
+    return flows | {QueuePlace(one.interface.name, queue.key) for one in intent.egress for queue in one.queues}

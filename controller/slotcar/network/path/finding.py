@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from ipaddress import IPv4Address
 from itertools import pairwise
 
-from slotcar.base.vocabulary import RESERVED_SERVICES, Direction
-from slotcar.network.model import InterfaceId, Network, Sls
+from slotcar.base.vocabulary import DSCP, RESERVED_SERVICES, Direction, Service
+from slotcar.network.model import Domain, InterfaceId, Network, Sls
 from slotcar.network.path.errors import NoPath
 from slotcar.network.path.model import Hop, Path
 from slotcar.network.path.topology import Step, Topology, topology_of
@@ -179,11 +179,12 @@ def path_along(
     """The path of these steps between two ends.
 
     Raises:
-        NoPath: a domain is entered without an SLS by a service that needs one.
+        NoPath: a domain is entered without an SLS by a service that needs one, or serves no such class.
     """
     network = topology.network
     hops = _hops(source, destination, steps)
     domains = {hop.device: network.domains[network.devices[hop.device].domain] for hop in hops}
+    require_class(reservation, domains.values())
     return Path(
         source=source.name,
         destination=destination.name,
@@ -253,7 +254,7 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology, 
         candidates = [
             sls
             for sls in topology.sls_at.get(next_hop.ingress, ())
-            if sls.service is reservation.service
+            if (sls.service, sls.assured_class) == (reservation.service, _class_in(downstream, reservation))
             and (sls.upstream, sls.downstream) == (upstream.name, downstream.name)
         ]
         if candidates:
@@ -262,8 +263,36 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology, 
             missing.append(f"from {upstream.name} into {downstream.name} at {next_hop.ingress}")
     if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
         ends = f"{reservation.source.host} and {receiver or reservation.destination.host}"
-        raise NoPath(f"there is no SLS for {reservation.service} {', nor '.join(missing)}, on the way between {ends}")
+        raise NoPath(
+            f"there is no SLS for {reservation.service_class} {', nor '.join(missing)}, on the way between {ends}"
+        )
     return tuple(names)
+
+
+def _class_in(domain: Domain, reservation: Reservation) -> str:
+    return (reservation.assured_class or "") if domain.assured_classes else ""
+
+
+def require_class(reservation: Reservation, domains: Iterable[Domain]) -> None:
+    """That each domain of a path can serve the reservation as one of its classes.
+
+    Raises:
+        NoPath: it names none of a domain's classes, or one where none has any; or a class has the service's code point.
+    """
+    reserved = list({domain.name: domain for domain in domains if not domain.is_unreserved}.values())
+    name = reservation.assured_class
+    for domain in reserved:
+        classes = list(domain.assured_classes)
+        if reservation.service is Service.ASSURED_RATE and classes and name not in classes:
+            problem = f"no assured class {name}" if name else "several classes of the assured rate"
+            raise NoPath(f"{domain.name} has {problem}: say `assured_class`, one of {', '.join(classes)}")
+        for one in domain.assured_classes.values():
+            if reservation.service is Service.QBSS and DSCP[Service.QBSS] in one.dscps:
+                raise NoPath(
+                    f"{domain.name} does not offer qbss: its code point is that of the assured class {one.name}"
+                )
+    if name and reserved and not any(domain.assured_classes for domain in reserved):
+        raise NoPath(f"no domain on the way has an assured class {name}: leave `assured_class` out")
 
 
 def _fitting(candidates: Sequence[Sls], reservation: Reservation) -> Sls:

@@ -26,6 +26,8 @@ class CarOptions(FlowLists):
 
 
 FACTS = Facts(
+    classes_words="fair-queue tos tells four queues apart by two bits of the precedence, and two of them are those of"
+    " ip-premium and best-effort: leave it without classes",
     counts=True,
     bounds_delay=True,
     transport=TransportKind.IOS,

@@ -29,6 +29,8 @@ class CatalystOptions(RouterWithHardware):
 
 
 FACTS = Facts(
+    classes_words="a port has two queues by weight, and an assured rate takes both thresholds of its:"
+    " keep the classes behind this switch",
     transport=TransportKind.IOS,
     options=CatalystOptions,
     markings=(Marking.DSCP, Marking.PRECEDENCE),

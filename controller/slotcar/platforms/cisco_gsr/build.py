@@ -10,8 +10,19 @@ from slotcar.platforms.cisco_gsr.limits import (
     LONGEST_NAME,
     capability_of,
 )
-from slotcar.platforms.cisco_gsr.marks import AF, AF_IN, BEST_EFFORT, EF, IN, OUT, POINTS, PREMIUM
+from slotcar.platforms.cisco_gsr.marks import (
+    AF,
+    AF_IN,
+    BEST_EFFORT,
+    EF,
+    POINTS,
+    PREMIUM,
+    QBSS,
+    exceeding_of,
+    precedences_of,
+)
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.platforms.ios.class_names import all_of, conforming_of
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import Ingress, check_names, flow_numbers, input_policy, list_of, with_policies
 from slotcar.platforms.ios.objects import (
@@ -38,7 +49,8 @@ def owned_of(intent: QosIntent, device: Device) -> Built:
     """
     options = options_of(device, GsrOptions)
     numbers = flow_numbers(intent.flows, options.flow_acls, device.name, device.platform)
-    inputs = INGRESS.inputs(intent, device, capability_of(device))
+    ingress = _ingress(intent)
+    inputs = ingress.inputs(intent, device, capability_of(device))
     queueing = policies if options.queueing is Queueing.MQC else cos_queue_groups
     outputs: Outputs = queueing(intent.egress, device)
     classes_of = {input_policy(name): classes for name, classes in inputs.items()} | outputs.policies
@@ -48,7 +60,7 @@ def owned_of(intent: QosIntent, device: Device) -> Built:
     ]
     owned = Ios(
         lists=named(list_of(flow, str(numbers[flow.number]), MARK) for flow in intent.flows),
-        class_maps=named([*INGRESS.class_maps("match-any", used), *flow_maps]),
+        class_maps=named([*ingress.class_maps("match-any", used), *flow_maps]),
         groups=outputs.groups,
         slot_tables=named([outputs.slot_table] if outputs.slot_table else []),
         rx_cos={one.slot: one for one in outputs.slots},
@@ -78,17 +90,18 @@ def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
     premium = flow.service is Service.IP_PREMIUM
     police = Police(
         *policer(flow, device),
-        conform=f"set-prec-transmit {PREMIUM if premium else IN}",
-        exceed="drop" if premium else f"set-prec-transmit {OUT}",
+        conform=f"set-prec-transmit {PREMIUM if premium else precedences_of(flow.assured)[0]}",
+        exceed="drop" if premium else f"set-prec-transmit {exceeding_of(flow.assured)}",
     )
     return PolicyClass(name, police=police)
 
 
-def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
+def _agreed(aggregate: AggregatePolicer, device: Device) -> list[PolicyClass]:
     """An SLS. Of an assured rate it is the traffic in profile that has an agreed rate; the rest passes, first to be
     dropped, as on the other platforms."""
     where = f"{aggregate.interface.device} {aggregate.interface.name}, SLS {aggregate.sls}"
-    name = {Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF_IN}.get(aggregate.service)
+    assured = conforming_of(aggregate.assured) if aggregate.assured.name else AF_IN
+    name = {Service.IP_PREMIUM: EF, Service.ASSURED_RATE: assured}.get(aggregate.service)
     if name is None:
         raise Unrenderable(f"{where}: cisco-gsr polices no aggregate of {aggregate.service.value}")
     limits = capability_of(device)
@@ -98,13 +111,16 @@ def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
         conform="transmit",
         exceed="drop" if aggregate.excess == "drop" else f"set-prec-transmit {BEST_EFFORT}",
     )
-    return PolicyClass(name, police=police)
+    return [PolicyClass(name, police=police)]
 
 
-INGRESS = Ingress(
-    _flow_class,
-    _agreed,
-    best_effort=Mark("precedence", BEST_EFFORT),
-    guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF},
-    points=POINTS,
-)
+def _ingress(intent: QosIntent) -> Ingress:
+    points, guarded = {EF: POINTS[EF]}, {Service.IP_PREMIUM.value: EF}
+    for one in intent.assured:
+        guarded[one.key] = all_of(one) if one.name else AF
+        precedences = precedences_of(one)
+        names = {all_of(one): precedences, conforming_of(one): precedences[:1]}
+        points |= names if one.name else {name: POINTS[name] for name in (AF, AF_IN)}
+    points[QBSS] = POINTS[QBSS]
+    best_effort = Mark("precedence", BEST_EFFORT)
+    return Ingress(_flow_class, _agreed, best_effort=best_effort, guarded=guarded, points=points)

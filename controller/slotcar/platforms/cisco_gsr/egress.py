@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slotcar.base.vocabulary import Service
+from slotcar.base.vocabulary import PRECEDENCE, Service
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.cisco_gsr.limits import (
@@ -17,17 +17,17 @@ from slotcar.platforms.cisco_gsr.limits import (
 )
 from slotcar.platforms.cisco_gsr.marks import (
     AF,
-    BEST_EFFORT,
     EF,
-    IN,
-    OUT,
+    GUARANTEED,
     PREMIUM,
     PROFILED_BYTES,
     PROFILES,
     QBSS,
-    SCAVENGER,
+    UNGUARANTEED,
+    precedences_of,
 )
 from slotcar.platforms.intent.model import Egress, Queue
+from slotcar.platforms.ios.class_names import all_of
 from slotcar.platforms.ios.objects import (
     DEFAULT_CLASS,
     PREFIX,
@@ -45,6 +45,8 @@ from slotcar.platforms.options import options_of
 
 #: IOS's default MTU by kind of interface: what a queue may send in a round at least.
 MTU_BYTES, LARGE_MTU_BYTES = 1_500, 4_470
+#: WRED counts packets; these are full Ethernet ones.
+PACKET_BYTES = 1_500
 RECEIVE = f"{PREFIX}RX"
 
 
@@ -66,24 +68,45 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Percent by service, rounded up where something is promised; best effort has the rest. `queues` are the intent's."""
+    """Percent by queue, rounded up where something is promised; best effort has the rest. `queues` are the intent's."""
 
     where: str
-    percents: dict[Service, int]
-    queues: dict[Service, Queue]
+    percents: dict[str, int]
+    queues: dict[str, Queue]
 
-    def profile(self, service: Service, precedence: int) -> DropProfile:
-        """D7.3's thresholds, scaled to the queue."""
-        low, high, denominator = PROFILES[precedence]
-        size = min(self.queues[service].queue_bytes, PROFILED_BYTES)
+    def profile(self, key: str, precedence: int) -> DropProfile:
+        """D7.3's thresholds, scaled to the queue; an assured class's own where it has some."""
+        queue = self.queues[key]
+        own = dict(zip(precedences_of(queue.assured), queue.assured.drops, strict=False))
+        if precedence in own:
+            drop, packets = own[precedence], queue.queue_bytes // PACKET_BYTES
+            least = max(THRESHOLD.floor, packets * drop.low_percent // 100)
+            return DropProfile(precedence, least, max(least + 1, packets * drop.high_percent // 100), drop.one_of)
+        low, high, denominator = _thresholds(queue, precedence)
+        size = min(queue.queue_bytes, PROFILED_BYTES)
         least = max(THRESHOLD.floor, low * size // PROFILED_BYTES)
         return DropProfile(precedence, least, max(least + 1, high * size // PROFILED_BYTES), denominator)
 
+    def profiles_of(self, key: str) -> tuple[DropProfile, ...]:
+        return tuple(self.profile(key, one) for one in sorted(precedences_in(self.queues[key])))
+
     @property
     def profiles(self) -> list[DropProfile]:
-        kinds = {BEST_EFFORT: Service.BEST_EFFORT, SCAVENGER: Service.QBSS, OUT: Service.ASSURED_RATE}
-        kinds[IN] = Service.ASSURED_RATE
-        return [self.profile(service, one) for one, service in kinds.items() if service in self.percents]
+        queues = [key for key in self.percents if key != Service.IP_PREMIUM]
+        return [profile for key in queues for profile in self.profiles_of(key)]
+
+
+def precedences_in(queue: Queue) -> tuple[int, ...]:
+    """What waits in a queue, the conforming one of an assured class first."""
+    if queue.service is Service.ASSURED_RATE:
+        return precedences_of(queue.assured)
+    return (PRECEDENCE[queue.service],)
+
+
+def _thresholds(queue: Queue, precedence: int) -> tuple[int, int, int]:
+    if queue.assured.name:
+        return GUARANTEED if precedence == precedences_of(queue.assured)[0] else UNGUARANTEED
+    return PROFILES[precedence]
 
 
 def _shares_of(egress: Egress, device: Device, approximations: list[Approximation]) -> _Shares:
@@ -95,21 +118,22 @@ def _shares_of(egress: Egress, device: Device, approximations: list[Approximatio
     where = f"{device.name} {egress.interface.name}"
     if "." in egress.interface.name:
         raise Unrenderable(f"{where}: a 12000 queues on the whole interface; give the inventory that one")
-    queues = {queue.service: queue for queue in egress.queues}
+    queues = {queue.key: queue for queue in egress.queues}
     limits = capability_of(device)
     percents = {
-        service: limits.weight.at_least(_percent(queues[service]), where, f"a share of {service.value}", "%")
-        for service in (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)
-        if _percent(queues[service])
+        key: limits.weight.at_least(_percent(queue), where, f"a share of {key}", "%")
+        for key, queue in queues.items()
+        if queue.service is not Service.BEST_EFFORT and _percent(queue)
     }
-    if len(percents) + 1 > limits.queues and options_of(device, GsrOptions).approximate:
+    approximates = options_of(device, GsrOptions).approximate and Service.QBSS in percents
+    if len(percents) + 1 > limits.queues and approximates:
         name = egress.interface.name
         words = f"{name}: qbss waits in best effort's queue: {len(percents) + 1} classes, {limits.queues} queues"
         approximations.append(Approximation(device.name, f"{name} qbss queue", words))
         del percents[Service.QBSS]
     limits.check_queues(len(percents) + 1, where)
-    limits.check_weights({service.value: percent for service, percent in percents.items()}, where)
-    return _Shares(where, percents | {Service.BEST_EFFORT: 100 - sum(percents.values())}, queues)
+    limits.check_weights(percents, where)
+    return _Shares(where, percents | {Service.BEST_EFFORT.value: 100 - sum(percents.values())}, queues)
 
 
 def _percent(queue: Queue) -> int:
@@ -128,30 +152,24 @@ def policies(egresses: Iterable[Egress], device: Device) -> Outputs:
         name = egress.interface.name
         shares = _shares_of(egress, device, approximations)
         policy = f"{PREFIX}OUT-{name}"
-        outputs.policies[policy] = [_class(service, shares) for service in _NAMES if service in shares.percents]
+        outputs.policies[policy] = [_class(key, shares) for key in shares.percents]
         outputs.output_policies[name] = policy
     outputs.approximations = tuple(approximations)
     return outputs
 
 
-#: Classes of the services, in the order in which they are asked.
-_NAMES = {
-    Service.IP_PREMIUM: EF,
-    Service.ASSURED_RATE: AF,
-    Service.QBSS: QBSS,
-    Service.BEST_EFFORT: DEFAULT_CLASS,
-}
-_PRECEDENCES = {Service.ASSURED_RATE: (OUT, IN), Service.QBSS: (SCAVENGER,), Service.BEST_EFFORT: (BEST_EFFORT,)}
+#: Classes of the services.
+_NAMES = {Service.ASSURED_RATE: AF, Service.QBSS: QBSS, Service.BEST_EFFORT: DEFAULT_CLASS}
 
 
-def _class(service: Service, shares: _Shares) -> PolicyClass:
-    if service is Service.IP_PREMIUM:
+def _class(key: str, shares: _Shares) -> PolicyClass:
+    queue = shares.queues[key]
+    if queue.service is Service.IP_PREMIUM:
         return PolicyClass(EF, priority=True)
-    profiles = tuple(shares.profile(service, precedence) for precedence in _PRECEDENCES[service])
     return PolicyClass(
-        _NAMES[service],
-        bandwidth_percent=shares.percents[service],
-        random_detect=RandomDetect("precedence", profiles),
+        all_of(queue.assured) if queue.assured.name else _NAMES[queue.service],
+        bandwidth_percent=shares.percents[key],
+        random_detect=RandomDetect("precedence", shares.profiles_of(key)),
     )
 
 
@@ -182,35 +200,33 @@ def mtu_bytes(interface: str) -> int:
 
 def _received(shares: Sequence[_Shares]) -> _Shares:
     """On the way into the fabric, for whatever way out: of each service the largest share and the longest queue."""
-    services = {service for one in shares for service in one.percents}
-    percents = {
-        service: max(one.percents.get(service, 0) for one in shares) for service in _NAMES if service in services
-    }
+    keys = dict.fromkeys(key for one in shares for key in one.percents if key != Service.BEST_EFFORT)
+    keys[Service.BEST_EFFORT.value] = None
+    percents = {key: max(one.percents.get(key, 0) for one in shares) for key in keys}
     longest = max(shares, key=lambda one: one.queues[Service.BEST_EFFORT].queue_bytes)
     return _Shares(f"{shares[0].where.split()[0]} receive side", percents, longest.queues)
 
 
 def _group(name: str, shares: _Shares, mtu: int, device: Device) -> CosQueueGroup:
-    weights = weights_of({s: p for s, p in shares.percents.items() if s is not Service.IP_PREMIUM}, mtu, shares.where)
+    robin = {key: percent for key, percent in shares.percents.items() if key != Service.IP_PREMIUM}
+    weights = weights_of(robin, mtu, shares.where)
     low_latency = _low_latency(shares, weights, mtu, device)
     profiles = sorted(shares.profiles, key=lambda one: one.point)
     labels = {profile.point for profile in profiles}
-    queues = {precedence: str(_QUEUES[service]) for service in weights for precedence in _PRECEDENCES[service]}
+    precedences = {key: precedences_in(shares.queues[key]) for key in weights}
+    queues = {precedence: str(own[0]) for own in precedences.values() for precedence in own}
     if low_latency:
         queues[PREMIUM] = "low-latency"
     return CosQueueGroup(
         name,
         tuple(PrecedenceQueue(one, queue, one in labels) for one, queue in sorted(queues.items())),
-        tuple(QueueWeight(*one) for one in sorted((_QUEUES[service], weight) for service, weight in weights.items())),
+        tuple(QueueWeight(*one) for one in sorted((precedences[key][0], weight) for key, weight in weights.items())),
         low_latency,
         tuple(profiles),
     )
 
 
-_QUEUES = {Service.BEST_EFFORT: BEST_EFFORT, Service.QBSS: SCAVENGER, Service.ASSURED_RATE: IN}
-
-
-def weights_of(percents: Mapping[Service, int], mtu: int, where: str) -> dict[Service, int]:
+def weights_of(percents: Mapping[str, int], mtu: int, where: str) -> dict[str, int]:
     """Weights whose quanta stand to each other as the shares do: what is promised is rounded up, best effort down.
 
     The smallest share gets one MTU a round.
@@ -220,16 +236,16 @@ def weights_of(percents: Mapping[Service, int], mtu: int, where: str) -> dict[Se
     """
     smallest = min(percents.values())
     weights = {}
-    for service, percent in percents.items():
+    for key, percent in percents.items():
         more = mtu * percent - mtu * smallest
         steps = more // (smallest * WEIGHT_BYTES)
-        if service is not Service.BEST_EFFORT:
+        if key != Service.BEST_EFFORT:
             steps = -(-more // (smallest * WEIGHT_BYTES))
-        weights[service] = WEIGHT.at_least(1 + steps, where, f"a weight for {percent} % of {service.value}", "")
+        weights[key] = WEIGHT.at_least(1 + steps, where, f"a weight for {percent} % of {key}", "")
     return weights
 
 
-def _low_latency(shares: _Shares, weights: Mapping[Service, int], mtu: int, device: Device) -> str:
+def _low_latency(shares: _Shares, weights: Mapping[str, int], mtu: int, device: Device) -> str:
     """How the low-latency queue is served. Alternating, it comes after each of the others, so its quantum is what it
     must send of a round's bytes, by the number of the others."""
     percent = shares.percents.get(Service.IP_PREMIUM)

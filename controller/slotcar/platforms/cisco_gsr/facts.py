@@ -53,6 +53,7 @@ class GsrOptions(FlowLists):
 FACTS = Facts(
     counts=True,
     bounds_delay=True,
+    most_assured_classes=4,
     transport=TransportKind.IOS,
     options=GsrOptions,
     markings=(Marking.PRECEDENCE,),

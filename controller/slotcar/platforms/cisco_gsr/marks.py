@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slotcar.base.assured import AssuredClass
 from slotcar.base.vocabulary import PRECEDENCE, Service
 from slotcar.platforms.ios.objects import PREFIX
 
@@ -20,3 +21,15 @@ UNGUARANTEED = (500, 1_000, 1)
 PROFILES = {IN: GUARANTEED, OUT: UNGUARANTEED, SCAVENGER: UNGUARANTEED, BEST_EFFORT: UNGUARANTEED}
 #: The queue that those thresholds are for.
 PROFILED_BYTES = 8_000_000
+
+
+def precedences_of(one: AssuredClass) -> tuple[int, ...]:
+    """The precedences of an assured class, each once, the conforming one first."""
+    if not one.name:
+        return IN, OUT
+    return tuple(dict.fromkeys(dscp // 8 for dscp in one.dscps))
+
+
+def exceeding_of(one: AssuredClass) -> int:
+    """What exceeds the committed rate becomes: best effort where the class has one precedence alone."""
+    return (*precedences_of(one), BEST_EFFORT)[1]

@@ -10,6 +10,7 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.network.model import Device
 from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, Place, QueuePlace, without_header
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
+from slotcar.platforms.ios.class_names import key_of_queue
 from slotcar.platforms.ios.counters import header_bytes
 from slotcar.platforms.ios.ingress import input_policy
 from slotcar.platforms.ios.modular import AF1, EF, QBSS
@@ -41,8 +42,8 @@ class NetconfCounters:
             if policy == input_policy(interface):
                 if flow := flows.get((interface, name)):
                     counts[FlowPlace(interface, flow.number)] = _policed(one, flow)
-            elif policy == f"{PREFIX}OUT-{interface}" and name in CLASSES:
-                counts[QueuePlace(interface, CLASSES[name])] = _queued(one, interface)
+            elif policy == f"{PREFIX}OUT-{interface}" and (key := key_of_queue(name, CLASSES)):
+                counts[QueuePlace(interface, key)] = _queued(one, interface)
         return counts
 
 

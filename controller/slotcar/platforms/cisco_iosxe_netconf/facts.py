@@ -31,4 +31,6 @@ FACTS = Facts(
     interface_name=full_name,
     counts=True,
     bounds_delay=True,
+    most_assured_classes=8,
+    remarks=True,
 )

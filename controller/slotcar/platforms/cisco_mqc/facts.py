@@ -15,6 +15,8 @@ class MqcOptions(ModularOptions, RouterWithEventManager):
 FACTS = Facts(
     counts=True,
     bounds_delay=True,
+    most_assured_classes=8,
+    remarks=True,
     transport=TransportKind.IOS,
     options=MqcOptions,
     markings=(Marking.DSCP,),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from slotcar.base.vocabulary import InterfaceRole
-from slotcar.network.model import Device, Interface, InterfaceId, Network
+from slotcar.base.assured import UNNAMED, AssuredClass
+from slotcar.base.vocabulary import InterfaceRole, Service
+from slotcar.network.code_points import remarked
+from slotcar.network.model import Device, Domain, Interface, InterfaceId, Network, Sls
 from slotcar.platforms.intent.allocations import allocations_of
 from slotcar.platforms.intent.egress import Load, egress_of, load_of
 from slotcar.platforms.intent.flows import flows_of, without_twins
@@ -44,6 +46,7 @@ def intents_at(
             aggregates=_aggregates(device, network, at),
             egress=tuple(egress_of(interface, load) for _, interface in sorted(device.interfaces.items())),
             untrusted=tuple(sorted(_untrusted(device, network), key=str)),
+            assured=_classes_of(network.domains[device.domain]),
             allocations=tuple(sorted(allocations.get(device.name, ()))),
         )
         for device in map(network.devices.__getitem__, sorted(names))
@@ -61,11 +64,22 @@ def _aggregates(device: Device, network: Network, at: datetime | None) -> tuple[
             rate_bps=sls.rate_bps,
             burst_bytes=sls.burst_bytes,
             excess=sls.excess,
+            assured=_class_of(sls, device),
+            arriving=remarked(sls, network.domains, device),
         )
         for sls in network.sls.values()
         if sls.ingress.device == device.name and (at is None or sls.validity is None or sls.validity.contains(at))
     ]
     return tuple(sorted(policers, key=lambda one: (one.interface.name, one.sls)))
+
+
+def _classes_of(domain: Domain) -> tuple[AssuredClass, ...]:
+    return tuple(domain.assured_classes.values()) or (UNNAMED,)
+
+
+def _class_of(sls: Sls, device: Device) -> AssuredClass:
+    classes = device.interfaces[sls.ingress.name].assured_classes if sls.service is Service.ASSURED_RATE else ()
+    return next((one for one in classes if one.name == sls.assured_class), UNNAMED)
 
 
 def _untrusted(device: Device, network: Network) -> Iterable[InterfaceId]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
-from slotcar.base.vocabulary import Service
+from slotcar.base.assured import UNNAMED, AssuredClass
+from slotcar.base.vocabulary import DSCP, Service
 from slotcar.book.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.network.path.model import Path
@@ -48,9 +49,9 @@ class Load:
     bounded: set[ResourceId] = field(default_factory=set)
 
 
-def outbound(interface: Interface, service: Service) -> ResourceId:
-    """A service's share of the interface's way out."""
-    return interface_resource(interface.id, "out", service)
+def outbound(interface: Interface, service: Service, assured_class: str = "") -> ResourceId:
+    """A service's share, or that of one of its classes, of the interface's way out."""
+    return interface_resource(interface.id, "out", service, assured_class)
 
 
 def load_of(
@@ -127,35 +128,43 @@ def _bursts(
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:
-    """All four queues of one interface, strictly ranked.
+    """All queues of one interface, by rank: one of each service, and of the assured rate one of each of its classes.
+    Where a class has QBSS's code point there is no queue for QBSS.
 
     Reserved services are guaranteed what is admitted now, never more than their share, and all of that while a worst delay
     is promised there; QBSS 1 % at least; best effort what is left. The sum of the guarantees is the link at most.
     """
     capacity_bps = interface.capacity_bps
     premium_bps = _guaranteed(interface, Service.IP_PREMIUM, load)
-    assured_bps = _guaranteed(interface, Service.ASSURED_RATE, load)
-    unreserved_bps = max(0, capacity_bps - premium_bps - assured_bps)
-    qbss_ppm = max(QBSS_LEAST_PPM, interface.shares_ppm.get(Service.QBSS, 0))
+    classes = interface.assured_classes or (UNNAMED,)
+    assured = [(one, _guaranteed(interface, Service.ASSURED_RATE, load, one.name)) for one in classes]
+    unreserved_bps = max(0, capacity_bps - premium_bps - sum(rate_bps for _, rate_bps in assured))
+    offers_qbss = all(DSCP[Service.QBSS] not in one.dscps for one in classes)
+    qbss_ppm = max(QBSS_LEAST_PPM, interface.shares_ppm.get(Service.QBSS, 0)) if offers_qbss else 0
     qbss_bps = min(-(-capacity_bps * qbss_ppm // MILLION), unreserved_bps)
-    rates = {
-        Service.IP_PREMIUM: premium_bps,
-        Service.ASSURED_RATE: assured_bps,
-        Service.BEST_EFFORT: unreserved_bps - qbss_bps,
-        Service.QBSS: qbss_bps,
-    }
-    return Egress(
-        interface=interface.id,
-        capacity_bps=capacity_bps,
-        queues=tuple(
-            _queue(interface, service, rates[service], load) for service in sorted(RANK, key=RANK.__getitem__)
-        ),
-    )
+    queues = [
+        _queue(interface, Service.IP_PREMIUM, premium_bps, load),
+        *(_of_class(_queue(interface, Service.ASSURED_RATE, rate_bps, load), one) for one, rate_bps in assured),
+        _queue(interface, Service.BEST_EFFORT, unreserved_bps - qbss_bps, load),
+    ]
+    if offers_qbss:
+        queues.append(_queue(interface, Service.QBSS, qbss_bps, load))
+    return Egress(interface=interface.id, capacity_bps=capacity_bps, queues=tuple(queues))
 
 
-def _guaranteed(interface: Interface, service: Service, load: Load) -> int:
+def _of_class(queue: Queue, one: AssuredClass) -> Queue:
+    """The queue of a class, with its own share and length."""
+    if not one.name:
+        return queue
+    length_us = QUEUE_US if one.queue_us is None else one.queue_us
+    wanted_bytes = queue.ceiling_bps * length_us // (8 * MILLION)
+    queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)
+    return replace(queue, share_ppm=one.share_ppm, queue_bytes=queue_bytes, assured=one)
+
+
+def _guaranteed(interface: Interface, service: Service, load: Load, assured_class: str = "") -> int:
     """With what is admitted alone, a burst that waits would be served the more slowly the more others have ended."""
-    resource, share_bps = outbound(interface, service), interface.share_bps(service)
+    resource, share_bps = outbound(interface, service, assured_class), interface.share_bps(service, assured_class)
     return share_bps if resource in load.bounded else min(load.rate_bps.get(resource, 0), share_bps)
 
 

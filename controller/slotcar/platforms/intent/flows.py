@@ -9,9 +9,10 @@ from typing import Protocol
 
 from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
 from slotcar.base import vocabulary
+from slotcar.base.assured import UNNAMED, AssuredClass
 from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.book.model import Entry
-from slotcar.network.model import Device, InterfaceId, Network
+from slotcar.network.model import Device, Interface, InterfaceId, Network
 from slotcar.network.path.flow import flow_match
 from slotcar.network.path.model import Path
 from slotcar.platforms.intent.model import EdgeFlow, FlowMatch
@@ -139,7 +140,15 @@ def _flow(
         cbs_bytes=cbs_bytes,
         pir_bps=pir_bps,
         pbs_bytes=pbs_bytes,
+        assured=_class_of(reservation, device.interfaces[ingress.name]),
     )
+
+
+def _class_of(reservation: Reservation, interface: Interface) -> AssuredClass:
+    """Its class where it enters; of one that the inventory has no more nothing is left but the name's absence."""
+    if reservation.service is not Service.ASSURED_RATE:
+        return UNNAMED
+    return next((one for one in interface.assured_classes if one.name == reservation.assured_class), UNNAMED)
 
 
 def without_twins(flows: Iterable[EdgeFlow]) -> tuple[EdgeFlow, ...]:
@@ -147,7 +156,7 @@ def without_twins(flows: Iterable[EdgeFlow]) -> tuple[EdgeFlow, ...]:
 
     Two reservations between the same endpoints whose ports are not bound yet (GARA bind) cannot be told apart: they
     share one policer with the sum of their rates and bursts, under the lower number. Where their services differ, the
-    higher one has the packets, and the other's traffic is in it.
+    higher one has the packets, and of two classes the first; the other's traffic is in it.
     """
     by_match: dict[tuple[str, FlowMatch], list[EdgeFlow]] = {}
     for flow in flows:
@@ -158,7 +167,10 @@ def without_twins(flows: Iterable[EdgeFlow]) -> tuple[EdgeFlow, ...]:
 
 def _merge(twins: list[EdgeFlow]) -> EdgeFlow:
     best = min(twins, key=lambda flow: _PRECEDENCE.index(flow.service)).service
-    same = sorted((flow for flow in twins if flow.service is best), key=lambda flow: flow.number)
+    first = min((flow for flow in twins if flow.service is best), key=lambda flow: (flow.assured.number, flow.number))
+    same = sorted(
+        (flow for flow in twins if (flow.service, flow.assured) == (best, first.assured)), key=lambda flow: flow.number
+    )
     return replace(
         same[0],
         label=", ".join(flow.label for flow in same),

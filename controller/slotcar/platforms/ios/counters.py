@@ -19,6 +19,7 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.network.model import Device
 from slotcar.platforms.counting import Amount, Count, Counts, FlowPlace, Place, QueuePlace, without_header
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
+from slotcar.platforms.ios.class_names import key_of_queue
 from slotcar.platforms.ios.ingress import input_policy
 from slotcar.platforms.ios.objects import FLOW, PREFIX
 from slotcar.platforms.model import Configuration, Unreadable
@@ -93,8 +94,8 @@ class ModularCounters:
             if row["policy"] == input_policy(interface):
                 if flow := flows.get((interface, name)):
                     counts[FlowPlace(interface, flow.number)] = _policed(row, flow)
-            elif row["policy"] == f"{PREFIX}OUT-{interface}" and name in self.classes:
-                counts[QueuePlace(interface, self.classes[name])] = _queued(row)
+            elif row["policy"] == f"{PREFIX}OUT-{interface}" and (key := key_of_queue(name, self.classes)):
+                counts[QueuePlace(interface, key)] = _queued(row)
         return counts
 
 

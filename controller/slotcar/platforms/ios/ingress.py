@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.capability import Capability, require_known_ports
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
@@ -76,16 +75,16 @@ class Ingress:
 
     Attributes:
         flow_class: a flow's class, by the name that it is to have.
-        agreed_class: an SLS's class.
+        agreed_classes: an SLS's classes.
         best_effort: what packets get whose code points nobody gave.
-        guarded: the standing class of each service whose code points must be given.
+        guarded: the standing class of each service, or assured class, whose code points must be given, by its key.
         points: the standing classes in order, each with its code points.
     """
 
     flow_class: Callable[[EdgeFlow, str, Device], PolicyClass]
-    agreed_class: Callable[[AggregatePolicer, Device], PolicyClass]
+    agreed_classes: Callable[[AggregatePolicer, Device], list[PolicyClass]]
     best_effort: Mark
-    guarded: Mapping[Service, str]
+    guarded: Mapping[str, str]
     points: Mapping[str, Sequence[str | int]]
 
     def inputs(self, intent: QosIntent, device: Device, capability: Capability) -> dict[str, list[PolicyClass]]:
@@ -105,10 +104,11 @@ class Ingress:
         return inputs
 
     def _aggregate_classes(self, intent: QosIntent, interface: InterfaceId, device: Device) -> list[PolicyClass]:
-        agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
-        classes = [self.agreed_class(aggregate, device) for _, aggregate in sorted(agreed.items())]
+        agreed = {a.key: a for a in intent.aggregates if a.interface == interface}
+        classes = [one for _, aggregate in sorted(agreed.items()) for one in self.agreed_classes(aggregate, device)]
         if interface in intent.untrusted:
-            reset = (name for service, name in self.guarded.items() if service not in agreed)
+            promised = intent.promised(interface)
+            reset = (name for key, name in self.guarded.items() if key not in promised)
             classes += [PolicyClass(name, mark=self.best_effort) for name in reset]
         places = {name: place for place, name in enumerate(self.points)}
         return sorted(classes, key=lambda one: places[one.name])

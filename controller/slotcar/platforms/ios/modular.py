@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slotcar.base.assured import AssuredClass
 from slotcar.base.units import format_rate
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 from slotcar.network.model import Device
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
+from slotcar.platforms.ios.class_names import all_of, arriving_of, conforming_of
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import ModularOptions
 from slotcar.platforms.ios.ingress import Ingress, check_names, input_policy, list_of, with_policies
@@ -37,10 +39,10 @@ PREMIUM, SCAVENGER, BEST_EFFORT = (
 )
 #: Standing classes and the code points in each.
 EF, AF1, AF11, AF12, QBSS = (f"{PREFIX}{name}" for name in ("EF", "AF1", "AF11", "AF12", "QBSS"))
-POINTS = {EF: (PREMIUM,), AF1: (GREEN, YELLOW, RED), AF11: (GREEN,), AF12: (YELLOW,), QBSS: (SCAVENGER,)}
+_OF_UNNAMED: dict[str, tuple[str, ...]] = {AF1: (GREEN, YELLOW, RED), AF11: (GREEN,), AF12: (YELLOW,)}
 #: Thresholds, percent of the queue: green, yellow, red of an assured rate (RFC 2597), then best effort. One packet in
 #: `DENOMINATOR` is dropped or marked at the upper one.
-PROFILES = {GREEN: (40, 80), YELLOW: (20, 40), RED: (5, 15)}
+PROFILES = ((40, 80), (20, 40), (5, 15))
 BEST_EFFORT_PROFILE = (25, 75)
 DENOMINATOR = 10
 #: WRED and queue limits count packets; these are full Ethernet ones.
@@ -58,7 +60,8 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     Raises:
         Unrenderable: a rate, burst, share or name that IOS does not take, or more classes than a policy has.
     """
-    inputs = INGRESS.inputs(intent, device, capability_of(device))
+    ingress = _ingress(intent)
+    inputs = ingress.inputs(intent, device, capability_of(device))
     outputs = [_Output(egress, device) for egress in intent.egress]
     policies = {input_policy(name): classes for name, classes in inputs.items()}
     for output in outputs:
@@ -71,7 +74,7 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     attached = {output.name: output.attached for output in outputs}
     owned = Ios(
         lists=named(list_of(flow, name, remark_last=True) for flow, name in flows if name in used),
-        class_maps=named([*INGRESS.class_maps("match-all", used), *flow_maps]),
+        class_maps=named([*ingress.class_maps("match-all", used), *flow_maps]),
         interfaces={
             name: Interface(
                 name,
@@ -113,35 +116,76 @@ def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
     if flow.service is Service.IP_PREMIUM:
         return PolicyClass(name, police=Police(cir_bps, bc_bytes, f"set-dscp-transmit {PREMIUM}", "drop"))
     pir_bps, be_bytes = _rate(flow.pir_bps, flow.pbs_bytes, _where(flow), device)
-    green, yellow, red = (f"set-dscp-transmit {point}" for point in (GREEN, YELLOW, RED))
+    green, yellow, red = (f"set-dscp-transmit {point_of(dscp)}" for dscp in flow.assured.colours)
     return PolicyClass(name, police=Police(cir_bps, bc_bytes, green, yellow, red, pir_bps=pir_bps, be_bytes=be_bytes))
 
 
-def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
+def point_of(dscp: int) -> str:
+    """A code point as IOS prints it."""
+    return DSCP_NAMES.get(dscp, str(dscp))
+
+
+def _agreed(aggregate: AggregatePolicer, device: Device) -> list[PolicyClass]:
     """An SLS (GARA §4.2). Of an assured rate it is the green traffic that has an agreed rate; yellow and red pass as
     what they are, first to be dropped, as on the other platforms."""
     where = f"{aggregate.interface.device} {aggregate.interface.name}, SLS {aggregate.sls}"
     cir_bps, bc_bytes = _rate(aggregate.rate_bps, aggregate.burst_bytes, where, device)
     drops = aggregate.excess == "drop"
+    exceed = "drop" if drops else f"set-dscp-transmit {BEST_EFFORT}"
+    if aggregate.service is Service.ASSURED_RATE and (aggregate.assured.name or aggregate.arriving):
+        require_one_colour(device, where)
+    if aggregate.arriving:
+        first, *others = arriving_of(aggregate)
+        green, *colours = map(point_of, aggregate.own)
+        marked = zip(others, colours, strict=False)
+        police = Police(cir_bps, bc_bytes, f"set-dscp-transmit {green}", exceed)
+        return [PolicyClass(first, police=police), *(PolicyClass(one, mark=Mark("dscp", to)) for one, to in marked)]
+    if aggregate.assured.name:
+        return [PolicyClass(conforming_of(aggregate.assured), police=Police(cir_bps, bc_bytes, "transmit", exceed))]
     if aggregate.service is Service.ASSURED_RATE and options_of(device, ModularOptions).colour_aware:
         # RFC 2697 over all three colours: what exceeds becomes yellow, what exceeds that too becomes red.
-        exceed, violate = ("drop" if drops else f"set-dscp-transmit {point}" for point in (YELLOW, RED))
+        yellow, red = ("drop" if drops else f"set-dscp-transmit {point}" for point in (YELLOW, RED))
         colors = {"be_bytes": bc_bytes, "conform_color": AF11, "exceed_color": AF12}
-        return PolicyClass(AF1, police=Police(cir_bps, bc_bytes, "transmit", exceed, violate, **colors))  # type: ignore[arg-type]
+        return [PolicyClass(AF1, police=Police(cir_bps, bc_bytes, "transmit", yellow, red, **colors))]  # type: ignore[arg-type]
     name = {Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF11}.get(aggregate.service)
     if name is None:
         raise Unrenderable(f"{where}: {device.platform} polices no aggregate of {aggregate.service.value}")
-    exceed = "drop" if drops else f"set-dscp-transmit {BEST_EFFORT}"
-    return PolicyClass(name, police=Police(cir_bps, bc_bytes, "transmit", exceed))
+    return [PolicyClass(name, police=Police(cir_bps, bc_bytes, "transmit", exceed))]
 
 
-INGRESS = Ingress(
-    _flow_class,
-    _agreed,
-    best_effort=Mark("dscp", BEST_EFFORT),
-    guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
-    points=POINTS,
-)
+def require_one_colour(device: Device, where: str) -> None:
+    """
+    Raises:
+        Unrenderable: a policer is to see colours, which are those of an assured rate without classes.
+    """
+    if options_of(device, ModularOptions).colour_aware:
+        raise Unrenderable(
+            f"{where}: a colour-aware policer is for an assured rate without classes, with its own code points; leave"
+            " `colour_aware` out"
+        )
+
+
+def _ingress(intent: QosIntent) -> Ingress:
+    """What comes in with code points that were agreed on is asked for before what has the domain's own."""
+    points: dict[str, tuple[str, ...]] = {
+        name: (point_of(dscp),)
+        for one in intent.aggregates
+        for name, dscp in zip(arriving_of(one), one.arriving, strict=True)
+    }
+    points[EF] = (PREMIUM,)
+    guarded = {Service.IP_PREMIUM.value: EF}
+    for one in intent.assured:
+        guarded[one.key] = _class_name(one)
+        names: dict[str, tuple[str, ...]] = _OF_UNNAMED
+        if one.name:
+            names = {all_of(one): tuple(map(point_of, one.dscps)), conforming_of(one): (point_of(one.dscps[0]),)}
+        points |= names
+    points[QBSS] = (SCAVENGER,)
+    return Ingress(_flow_class, _agreed, best_effort=Mark("dscp", BEST_EFFORT), guarded=guarded, points=points)
+
+
+def _class_name(one: AssuredClass) -> str:
+    return all_of(one) if one.name else AF1
 
 
 # -- egress ------------------------------------------------------------------------------------------------------------
@@ -155,7 +199,7 @@ class _Output:
         self._egress = egress
         self._device = device
         self._where = f"{device.name} {self.name}"
-        self._queues = {queue.service: queue for queue in egress.queues}
+        self._queues = {queue.key: queue for queue in egress.queues}
         shaped_bps = self._shaped_bps()
         self._capacity_bps = shaped_bps or egress.capacity_bps
         policy, parent = f"{PREFIX}OUT-{self.name}", f"{PREFIX}SHAPE-{self.name}"
@@ -184,38 +228,45 @@ class _Output:
     def _classes(self) -> list[PolicyClass]:
         """Shares are configured, not what is admitted now: they stay while reservations come and go (GARA §5.1)."""
         limits = capability_of(self._device)
-        named = ((Service.IP_PREMIUM, EF), (Service.ASSURED_RATE, AF1), (Service.QBSS, QBSS))
         percents = {
-            name: limits.weight.at_least(self._percent(service), self._where, f"a share of {service.value}", "%")
-            for service, name in named
-            if self._percent(service)
+            queue.key: limits.weight.at_least(self._percent(queue), self._where, f"a share of {queue.key}", "%")
+            for queue in self._egress.queues
+            if queue.service is not Service.BEST_EFFORT and self._percent(queue)
         }
-        limits.check_weights({name.removeprefix(PREFIX): percent for name, percent in percents.items()}, self._where)
+        names = {key: self._name(self._queues[key]) for key in percents}
+        limits.check_weights({names[key].removeprefix(PREFIX): percents[key] for key in percents}, self._where)
         limits.check_queues(len(percents) + 1, self._where)
-        classes = {EF: self._premium, AF1: self._assured, QBSS: self._scavenger}
-        return [*(classes[name](percent) for name, percent in percents.items()), self._best_effort()]
+        classes = {
+            Service.IP_PREMIUM: self._premium, Service.ASSURED_RATE: self._assured, Service.QBSS: self._scavenger,
+        }  # fmt: skip
+        queues = [(self._queues[key], percent) for key, percent in percents.items()]
+        return [*(classes[queue.service](queue, percent) for queue, percent in queues), self._best_effort()]
 
-    def _percent(self, service: Service) -> int:
+    def _name(self, queue: Queue) -> str:
+        if queue.service is Service.ASSURED_RATE:
+            return _class_name(queue.assured)
+        return EF if queue.service is Service.IP_PREMIUM else QBSS
+
+    def _percent(self, queue: Queue) -> int:
         """Rounded up, so that all of the share can be promised. QBSS has 1 % at least (D7.3 §8.1.3)."""
-        share_bps = self._egress.capacity_bps * self._queues[service].share_ppm
+        share_bps = self._egress.capacity_bps * queue.share_ppm
         percent = -(-share_bps // (self._capacity_bps * 10_000))
-        return max(1, percent) if service is Service.QBSS else percent
+        return max(1, percent) if queue.service is Service.QBSS else percent
 
-    def _premium(self, percent: int) -> PolicyClass:
+    def _premium(self, queue: Queue, percent: int) -> PolicyClass:
         return PolicyClass(EF, priority=True, priority_percent=percent)
 
-    def _assured(self, percent: int) -> PolicyClass:
-        queue = self._queues[Service.ASSURED_RATE]
-        profiles = [_profile(point, queue, *shares) for point, shares in sorted(PROFILES.items())]
+    def _assured(self, queue: Queue, percent: int) -> PolicyClass:
+        profiles = tuple(sorted(_profiles(queue), key=lambda one: str(one.point)))
         return PolicyClass(
-            AF1,
+            self._name(queue),
             bandwidth_percent=percent,
             queue_limit_packets=self._limit(queue),
-            random_detect=RandomDetect("dscp", tuple(profiles), self._ecn()),
+            random_detect=RandomDetect("dscp", profiles, self._ecn()),
         )
 
-    def _scavenger(self, percent: int) -> PolicyClass:
-        limit = self._limit(self._queues[Service.QBSS])
+    def _scavenger(self, queue: Queue, percent: int) -> PolicyClass:
+        limit = self._limit(queue)
         limit = limit and min(limit, SCAVENGER_PACKETS)
         return PolicyClass(QBSS, bandwidth_percent=percent, queue_limit_packets=limit)
 
@@ -254,7 +305,7 @@ def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]
     for egress in intent.egress:
         name = egress.interface.name
         cut = ", ".join(
-            f"{queue.service} {most[queue.service]} of {_packets(queue)}"
+            f"{queue.key} {most[queue.service]} of {_packets(queue)}"
             for queue in egress.queues
             if _packets(queue) > most.get(queue.service, _packets(queue))
             and (queue.share_ppm or queue.service is not Service.ASSURED_RATE)
@@ -264,8 +315,19 @@ def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]
             yield Approximation(device.name, f"{name} queue lengths", words)
 
 
-def _profile(point: str, queue: Queue, low: int, high: int) -> DropProfile:
+def _profiles(queue: Queue) -> Iterator[DropProfile]:
+    """WRED of each code point of an assured class: its own, or that of every assured rate."""
+    points = map(point_of, queue.assured.dscps)
+    if queue.assured.drops:
+        for point, drop in zip(points, queue.assured.drops, strict=True):
+            yield _profile(point, queue, drop.low_percent, drop.high_percent, drop.one_of)
+    else:
+        for point, ends in zip(points, PROFILES, strict=False):
+            yield _profile(point, queue, *ends)
+
+
+def _profile(point: str, queue: Queue, low: int, high: int, one_of: int = DENOMINATOR) -> DropProfile:
     packets = min(THRESHOLD.ceiling, _packets(queue))
     least = max(THRESHOLD.floor, packets * low // 100)
     most = max(least + 1, packets * high // 100)
-    return DropProfile(point, least, most, DENOMINATOR)
+    return DropProfile(point, least, most, one_of)

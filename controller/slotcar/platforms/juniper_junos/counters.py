@@ -98,9 +98,9 @@ def _queues(root: Node, device: Device, intent: QosIntent) -> Iterator[tuple[Pla
         header_bytes = ETHERNET_HEADER_BYTES + (TAG_BYTES if unit else 0)
         queues = {one.text_of("forwarding-class-name"): one for one in _all(holder, "queue")}
         for queue in egress.queues:
-            printed = queues.get(class_of(queue.service, options))
+            printed = queues.get(class_of(queue.service, options, queue.assured))
             if printed is not None:
-                yield QueuePlace(name, queue.service), _queued(printed, header_bytes)
+                yield QueuePlace(name, queue.key), _queued(printed, header_bytes)
 
 
 _HOLDERS = ("physical-interface", "logical-interface")

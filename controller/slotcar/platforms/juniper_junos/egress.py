@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, Service
+from slotcar.base.assured import AssuredClass
+from slotcar.base.vocabulary import DSCP, Service
 from slotcar.network.model import Device
 from slotcar.platforms.intent.model import Egress, QosIntent, Queue
 from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
 from slotcar.platforms.juniper_junos.facts import JunosOptions
-from slotcar.platforms.juniper_junos.ingress import checked_name
+from slotcar.platforms.juniper_junos.ingress import LOSSES, checked_name, class_of
 from slotcar.platforms.juniper_junos.limits import BUFFER_US, JUNOS, SHAPE_BPS
 from slotcar.platforms.juniper_junos.objects import (
-    ASSURED,
+    ASSURED_CLASS,
     CODE_POINTS,
     PREFIX,
     PREMIUM,
@@ -32,17 +33,12 @@ from slotcar.platforms.juniper_junos.objects import (
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 
-#: Loss priorities of the colours of RFC 2698; Junos's policers set them so (Traffic Policers User Guide).
-LOSS_OF = dict(zip(ASSURED_DSCPS, ("low", "medium-high", "high"), strict=True))
 #: Drop profiles: from and to how full a queue, percent, and how many packets of a hundred are dropped or marked then.
 #: Green, yellow and red of an assured rate (RFC 2597), then best effort; as `cisco-mqc` has them.
 GREEN, YELLOW, RED, DEFAULT = (f"{PREFIX}{name}" for name in ("GREEN", "YELLOW", "RED", "BE"))
 PROFILES = {GREEN: (40, 80, 10), YELLOW: (20, 40, 10), RED: (5, 15, 10), DEFAULT: (25, 75, 10)}
 #: Loss priority `high` of best effort is what exceeded an SLS: it is dropped as early as red.
-PROFILES_OF_CLASS = {
-    ASSURED: (("high", RED), ("low", GREEN), ("medium-high", YELLOW)),
-    "": (("high", RED), ("low", DEFAULT)),
-}
+BEST_EFFORT_PROFILES = (("high", RED), ("low", DEFAULT))
 _MILLION = 1_000_000
 
 
@@ -64,11 +60,12 @@ def egress_of(intent: QosIntent, device: Device) -> Iterator[Object]:
     names |= {f.interface.name for f in intent.flows} | {one.name for one in intent.untrusted}
     if not names:
         return
-    yield from _classes(device)
+    yield from _classes(intent, device)
     for name in sorted(names):
         yield Marked(*port_and_unit(name, device.name), CODE_POINTS, CODE_POINTS)
     if intent.egress:
         yield from (DropProfile(name, *numbers) for name, numbers in PROFILES.items())
+        yield from (profile for one in intent.assured for profile in _own_profiles(one))
     for egress in intent.egress:
         yield from _Output(egress, device).objects()
 
@@ -79,20 +76,47 @@ def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]
         yield from _Output(egress, device).shorter_queues()
 
 
-def _classes(device: Device) -> Iterator[Object]:
+def _classes(intent: QosIntent, device: Device) -> Iterator[Object]:
     options = options_of(device, JunosOptions)
+    queues = options.queues_of_classes(len(intent.assured))
+    assured = {class_of(Service.ASSURED_RATE, options, one): one for one in intent.assured}
     yield ForwardingClass(PREMIUM, options.premium_queue)
-    yield ForwardingClass(ASSURED, options.assured_queue)
+    yield from (ForwardingClass(name, queue) for name, queue in zip(assured, queues, strict=True))
     yield ForwardingClass(QBSS, options.qbss_queue)
-    own = (
-        CodePoints(PREMIUM, (("low", bits(DSCP[Service.IP_PREMIUM])),)),
-        CodePoints(ASSURED, tuple((LOSS_OF[dscp], bits(dscp)) for dscp in ASSURED_DSCPS)),
-        CodePoints(QBSS, (("low", bits(DSCP[Service.QBSS])),)),
-    )
-    yield Classifier(CODE_POINTS, own)
+    premium = CodePoints(PREMIUM, (("low", bits(DSCP[Service.IP_PREMIUM])),))
+    qbss = CodePoints(QBSS, (("low", bits(DSCP[Service.QBSS])),))
+    own = [qbss] if all(DSCP[Service.QBSS] not in one.dscps for one in intent.assured) else []
+    classified = [CodePoints(name, _points(one, one.dscps)) for name, one in assured.items()]
+    yield Classifier(CODE_POINTS, (premium, *classified, *own))
     # What exceeded an SLS is best effort with loss priority `high`, and must not keep the code point that it came with.
     demoted = CodePoints(options.best_effort_class, (("high", bits(DSCP[Service.BEST_EFFORT])),))
-    yield RewriteRule(CODE_POINTS, (*own, demoted))
+    rewritten = [
+        CodePoints(name, _points(one, one.colours if len(one.dscps) > 1 else one.dscps))
+        for name, one in assured.items()
+    ]
+    yield RewriteRule(CODE_POINTS, (premium, *rewritten, *own, demoted))
+
+
+def _points(one: AssuredClass, dscps: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
+    """Loss priorities with their code points. Of two, the second is both yellow and red."""
+    return tuple((loss, bits(dscp)) for loss, dscp in zip(LOSSES, dscps, strict=False))
+
+
+def _own_profiles(one: AssuredClass) -> Iterator[DropProfile]:
+    """Of a class that says what it drops early: for each of its code points."""
+    for number, drop in enumerate(one.drops, 1):
+        yield DropProfile(
+            f"{ASSURED_CLASS}{one.name}-{number}", drop.low_percent, drop.high_percent, -(-100 // drop.one_of)
+        )
+
+
+def _profiles_of(one: AssuredClass) -> tuple[tuple[str, str], ...]:
+    """The drop profile of each loss priority of an assured class. Of two code points, the second has yellow and red."""
+    names_of_all = (GREEN, YELLOW, RED)[: len(one.dscps)]
+    names = tuple(f"{ASSURED_CLASS}{one.name}-{number}" for number, _ in enumerate(one.drops, 1)) or names_of_all
+    if len(names) == 2:
+        names = (*names, names[1])
+    return tuple(sorted(zip(LOSSES, names, strict=False)))
 
 
 class _Output:
@@ -106,7 +130,7 @@ class _Output:
         self._name = egress.interface.name
         self._label = label_of(self._name, device.name)
         self._where = f"{device.name} {self._name}"
-        self._queues = {queue.service: queue for queue in egress.queues}
+        self._queues = {queue.key: queue for queue in egress.queues}
 
     def objects(self) -> Iterator[Object]:
         port, unit = port_and_unit(self._name, self._device.name)
@@ -141,7 +165,7 @@ class _Output:
         best_effort = self._queues[Service.BEST_EFFORT]
         yield self._options.best_effort_class, Scheduler(
             self._called("BE"), "low", buffer_us=_buffer_us(best_effort, self._left_bps(rates)),
-            profiles=PROFILES_OF_CLASS[""], ecn=self._options.ecn,
+            profiles=BEST_EFFORT_PROFILES, ecn=self._options.ecn,
         )  # fmt: skip
 
     def _control_bps(self) -> int:
@@ -153,18 +177,17 @@ class _Output:
 
     def shorter_queues(self) -> Iterator[Approximation]:
         rates = self._rates()
-        rates_by_service = {
-            Service.ASSURED_RATE: rates.get(ASSURED),
-            Service.BEST_EFFORT: self._left_bps(rates),
-            Service.QBSS: rates[QBSS],
-        }
+        names = {self._class_of(queue): queue for queue in self._egress.queues}
+        rates_bps = {**rates, self._options.best_effort_class: self._left_bps(rates)}
         most = {
-            one: BUFFER_US.ceiling * rate_bps // 8_000_000 for one, rate_bps in rates_by_service.items() if rate_bps
+            queue.key: BUFFER_US.ceiling * rates_bps[name] // 8_000_000
+            for name, queue in names.items()
+            if queue.service is not Service.IP_PREMIUM and rates_bps.get(name)
         }
         cut = ", ".join(
-            f"{service} {most_bytes} of {self._queues[service].queue_bytes} bytes"
-            for service, most_bytes in most.items()
-            if self._queues[service].queue_bytes > most_bytes
+            f"{key} {most_bytes} of {self._queues[key].queue_bytes} bytes"
+            for key, most_bytes in most.items()
+            if self._queues[key].queue_bytes > most_bytes
         )
         if cut:
             words = f"{self._name}: queues are cut to {BUFFER_US.ceiling // 1_000} ms of their rates: {cut}"
@@ -173,15 +196,19 @@ class _Output:
     def _rates(self) -> dict[str, int]:
         """What each of Slotcar's classes is guaranteed, bit/s, rounded up; without those that have no share. QBSS has 1 %
         at least (D7.3 §8.1.3)."""
-        of = {PREMIUM: Service.IP_PREMIUM, ASSURED: Service.ASSURED_RATE, QBSS: Service.QBSS}
         rates = {}
-        for name, service in of.items():
-            share_ppm = self._queues[service].share_ppm
-            share_ppm = max(share_ppm, _MILLION // 100) if service is Service.QBSS else share_ppm
+        for queue in self._egress.queues:
+            if queue.service is Service.BEST_EFFORT:
+                continue
+            share_ppm = max(queue.share_ppm, _MILLION // 100) if queue.service is Service.QBSS else queue.share_ppm
             if share_ppm:
                 rate_bps = -(-self._egress.capacity_bps * share_ppm // _MILLION)
-                rates[name] = JUNOS.weight.at_least(rate_bps, self._where, f"a share of {service.value}", "bit/s")
+                rate_bps = JUNOS.weight.at_least(rate_bps, self._where, f"a share of {queue.key}", "bit/s")
+                rates[self._class_of(queue)] = rate_bps
         return rates
+
+    def _class_of(self, queue: Queue) -> str:
+        return class_of(queue.service, self._options, queue.assured)
 
     def _check(self, rates: dict[str, int]) -> None:
         total = sum(rates.values())
@@ -200,11 +227,11 @@ class _Output:
         if of == QBSS:
             buffer_us = _buffer_us(self._queues[Service.QBSS], rate_bps)
             return Scheduler(self._called("QBSS"), "low", rate_bps=rate_bps, buffer_us=buffer_us)
-        buffer_us = _buffer_us(self._queues[Service.ASSURED_RATE], rate_bps)
-        return Scheduler(
-            self._called("AF1"), "low", rate_bps=rate_bps, buffer_us=buffer_us, profiles=PROFILES_OF_CLASS[ASSURED],
-            ecn=self._options.ecn,
-        )  # fmt: skip
+        queue = next(one for one in self._egress.queues if self._class_of(one) == of)
+        buffer_us = _buffer_us(queue, rate_bps)
+        name = self._called(of.removeprefix(PREFIX))
+        profiles = _profiles_of(queue.assured)
+        return Scheduler(name, "low", rate_bps=rate_bps, buffer_us=buffer_us, profiles=profiles, ecn=self._options.ecn)
 
     def _called(self, what: str) -> str:
         return checked_name(f"{PREFIX}{what}-{self._label}", self._device)

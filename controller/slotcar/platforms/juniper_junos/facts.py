@@ -54,6 +54,11 @@ class JunosOptions(RouterWithHardware):
             )
         return self
 
+    def queues_of_classes(self, count: int) -> tuple[int, ...]:
+        """The queues of so many classes of the assured rate, in their order: its own first, then nobody's."""
+        taken = {*RESERVED_QUEUES, self.premium_queue, self.assured_queue, self.qbss_queue}
+        return (self.assured_queue, *(queue for queue in range(8) if queue not in taken))[:count]
+
     @property
     def shaped(self) -> tuple[str, ...]:
         return names_in(self.shape)
@@ -67,4 +72,7 @@ FACTS = Facts(
     watch=Watch.NETCONF,
     counts=True,
     bounds_delay=True,
+    most_assured_classes=4,
+    remarks=True,
+    classes_words="Junos has eight queues: its own two, and those of ip-premium and qbss; name four classes at most",
 )

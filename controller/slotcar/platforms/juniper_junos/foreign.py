@@ -57,7 +57,9 @@ def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
 def _classes(root: Node, device: Device) -> Iterator[str]:
     options = options_of(device, JunosOptions)
     class_statements = root.first("class-of-service", "forwarding-classes") or Node("", "")
-    queues = {str(queue) for queue in (options.premium_queue, options.assured_queue, options.qbss_queue)}
+    classes = max([1, *(len(one.assured_classes) for one in device.interfaces.values())])
+    assured = options.queues_of_classes(classes)
+    queues = {str(queue) for queue in (options.premium_queue, *assured, options.qbss_queue)}
     others = [one for one in class_statements.all("class") if not one.text_of("name").startswith(PREFIX)]
     for one in others:
         if one.text_of("queue-num") in queues:
@@ -67,7 +69,7 @@ def _classes(root: Node, device: Device) -> Iterator[str]:
             f"{ROUTER}: `forwarding-classes queue {one.text_of('name')}`; Junos takes no `class` beside a `queue`, so write"
             " them as classes"
         )
-    if len(others) + 3 + _OWN_CLASSES > MOST_CLASSES:
+    if len(others) + 2 + classes + _OWN_CLASSES > MOST_CLASSES:
         yield f"{ROUTER}: `forwarding-classes` has {len(others)} classes; {MOST_CLASSES} fit, with Junos's own and 3 more"
 
 

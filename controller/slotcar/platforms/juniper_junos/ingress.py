@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
+from slotcar.base.assured import UNNAMED, AssuredClass
+from slotcar.base.vocabulary import ASSURED_DSCPS, RESERVED_SERVICES, Service
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.capability import require_known_ports
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
@@ -14,6 +15,7 @@ from slotcar.platforms.juniper_junos.facts import JunosOptions
 from slotcar.platforms.juniper_junos.limits import JUNOS, LONGEST_NAME
 from slotcar.platforms.juniper_junos.objects import (
     ASSURED,
+    ASSURED_CLASS,
     FLOW,
     PREFIX,
     PREMIUM,
@@ -35,11 +37,14 @@ BURST_US = 5_000
 RESET, REST = f"{PREFIX}RESET", f"{PREFIX}REST"
 #: What an SLS's term and policer are called after.
 _SHORT = {Service.IP_PREMIUM: "EF", Service.ASSURED_RATE: "AF1"}
-_GUARDED = {Service.IP_PREMIUM: (DSCP[Service.IP_PREMIUM],), Service.ASSURED_RATE: ASSURED_DSCPS}
+#: Loss priorities of green, yellow and red; Junos's policers set them so (Traffic Policers User Guide).
+LOSSES = ("low", "medium-high", "high")
 
 
-def class_of(service: Service, options: JunosOptions) -> str:
-    """The forwarding class of a service."""
+def class_of(service: Service, options: JunosOptions, assured: AssuredClass = UNNAMED) -> str:
+    """The forwarding class of a service, or of a class of the assured rate."""
+    if assured.name:
+        return f"{ASSURED_CLASS}{assured.name}"
     own = {Service.IP_PREMIUM: PREMIUM, Service.ASSURED_RATE: ASSURED, Service.QBSS: QBSS}
     return own.get(service, options.best_effort_class)
 
@@ -74,14 +79,18 @@ class _Input:
         self._device = device
         self._options = options_of(device, JunosOptions)
         self._flows = sorted((f for f in intent.flows if f.interface == interface), key=_most_specific_first)
-        self._agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
+        self._agreed = {a.key: a for a in intent.aggregates if a.interface == interface}
+        self._promised = intent.promised(interface)
+        self._guarded = intent.guarded
         self._is_untrusted = interface in intent.untrusted
 
     def objects(self) -> Iterator[Object]:
         port, unit = port_and_unit(self._name, self._device.name)
         name = checked_name(f"{PREFIX}IN-{self._label}", self._device)
         operators = self._options.of_interface("input_filter", self._name)
-        policed = [*map(self._flow, self._flows), *map(self._sls, self._ordered_slses())]
+        policed = [*map(self._flow, self._flows)]
+        for agreed in self._ordered_slses():
+            policed += self._remarked(agreed) if agreed.arriving else [self._sls(agreed)]
         yield from (policer for policer, _ in policed if policer is not None)
         terms = (*(term for _, term in policed), *self._reset())
         if operators:
@@ -92,10 +101,11 @@ class _Input:
             yield Attached(port, unit, name)
 
     def _ordered_slses(self) -> list[AggregatePolicer]:
-        return [self._agreed[service] for service in _SHORT if service in self._agreed]
+        order = {key: place for place, key in enumerate(self._guarded)}
+        return sorted(self._agreed.values(), key=lambda one: (order.get(one.key, len(order)), one.sls))
 
     def _flow(self, flow: EdgeFlow) -> tuple[Object | None, Term]:
-        name, service_class = f"{FLOW}{flow.number}", class_of(flow.service, self._options)
+        name, service_class = f"{FLOW}{flow.number}", class_of(flow.service, self._options, flow.assured)
         require_known_ports(flow, "Junos' filters")
         if flow.service not in RESERVED_SERVICES:
             clears = flow.service is Service.BEST_EFFORT
@@ -108,6 +118,11 @@ class _Input:
                 name, flow.match, policer=name, forwarding_class=service_class, loss_priority="low", counter=name
             )
             return Policer(name, rate_bps, burst_bytes), term
+        if len(flow.assured.dscps) == 1:  # what exceeds has no code point of its own
+            term = Term(
+                name, flow.match, policer=name, forwarding_class=service_class, loss_priority="low", counter=name
+            )
+            return Policer(name, rate_bps, burst_bytes, self._options.best_effort_class), term
         peak_bps, peak_burst_bytes = _numbers(flow.pir_bps, flow.pbs_bytes, f"{flow.interface}, {flow.label}")
         # Junos takes no loss priority beside a policer that sets one.
         term = Term(
@@ -118,12 +133,8 @@ class _Input:
     def _sls(self, agreed: AggregatePolicer) -> tuple[Object | None, Term]:
         """An SLS (GARA §4.2). Of an assured rate it is the green traffic that has an agreed rate; yellow and red pass as
         what they are, first to be dropped, as on the other platforms; unless one policer is to see all colours."""
-        where = f"{self._interface}, SLS {agreed.sls}"
-        if agreed.service not in _SHORT:
-            raise Unrenderable(f"{where}: {self._device.platform} polices no aggregate of {agreed.service.value}")
-        name = checked_name(f"{PREFIX}SLS-{_SHORT[agreed.service]}-{self._label}", self._device)
-        rate_bps, burst_bytes = _numbers(agreed.rate_bps, agreed.burst_bytes, where)
-        service_class = class_of(agreed.service, self._options)
+        where, name, rate_bps, burst_bytes = self._of_sls(agreed)
+        service_class = class_of(agreed.service, self._options, agreed.assured)
         if agreed.service is Service.ASSURED_RATE and self._options.colour_aware:
             if agreed.excess == "drop":
                 raise Unrenderable(
@@ -136,13 +147,50 @@ class _Input:
             return ThreeColorPolicer(name, rate_bps, burst_bytes, rate_bps, burst_bytes, aware=True), term
         demote_to = None if agreed.excess == "drop" else self._options.best_effort_class
         term = Term(
-            name, dscps=_GUARDED[agreed.service][:1], policer=name, forwarding_class=service_class, loss_priority="low"
+            name,
+            dscps=self._guarded[agreed.key][:1],
+            policer=name,
+            forwarding_class=service_class,
+            loss_priority="low",
         )
         return Policer(name, rate_bps, burst_bytes, demote_to), term
 
+    def _of_sls(self, agreed: AggregatePolicer) -> tuple[str, str, int, int]:
+        """Where it stands, its name, and its policer's numbers."""
+        where = f"{self._interface}, SLS {agreed.sls}"
+        if agreed.service not in _SHORT:
+            raise Unrenderable(f"{where}: {self._device.platform} polices no aggregate of {agreed.service.value}")
+        special = agreed.assured.name or agreed.arriving
+        if agreed.service is Service.ASSURED_RATE and special and self._options.colour_aware:
+            raise Unrenderable(
+                f"{where}: a colour-aware policer is for an assured rate without classes, with its own code points; leave"
+                " `colour_aware` out"
+            )
+        short = f"AC-{agreed.assured.name}" if agreed.assured.name else _SHORT[agreed.service]
+        name = checked_name(f"{PREFIX}SLS-{short}-{self._label}", self._device)
+        return where, name, *_numbers(agreed.rate_bps, agreed.burst_bytes, where)
+
+    def _remarked(self, agreed: AggregatePolicer) -> Iterator[tuple[Object | None, Term]]:
+        """An SLS whose traffic comes in with other code points. The filter gives it its forwarding class and loss priority,
+        and on the way out the rewrite rule gives it the domain's code points."""
+        _, name, rate_bps, burst_bytes = self._of_sls(agreed)
+        demote_to = None if agreed.excess == "drop" else self._options.best_effort_class
+        service_class = class_of(agreed.service, self._options, agreed.assured)
+        first, *others = agreed.arriving
+        yield (
+            Policer(name, rate_bps, burst_bytes, demote_to),
+            Term(name, dscps=(first,), policer=name, forwarding_class=service_class, loss_priority="low"),
+        )
+        for number, dscp in enumerate(others, 2):
+            single = len(agreed.assured.dscps) == 1
+            to_class = self._options.best_effort_class if single else service_class
+            loss = "high" if single or number == len(LOSSES) else LOSSES[number - 1]
+            term = checked_name(f"{name}-{number}", self._device)
+            yield None, Term(term, dscps=(dscp,), forwarding_class=to_class, loss_priority=loss)
+
     def _reset(self) -> list[Term]:
         """Code points that nobody gave become best effort (D7.3 §3.2.1, policing)."""
-        guarded = [dscp for service, dscps in _GUARDED.items() if service not in self._agreed for dscp in dscps]
+        guarded = [dscp for key, dscps in self._guarded.items() if key not in self._promised for dscp in dscps]
         if not self._is_untrusted or not guarded:
             return []
         return [

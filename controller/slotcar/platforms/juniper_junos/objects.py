@@ -13,6 +13,8 @@ FLOW = f"{PREFIX}F"
 #: The one term that Slotcar has in an operator's filter.
 TERM_OF_OTHERS = "SLOTCAR"
 PREMIUM, ASSURED, QBSS = (f"{PREFIX}{name}" for name in ("EF", "AF1", "QBSS"))
+#: The forwarding class of an assured class that has a name, which follows.
+ASSURED_CLASS = f"{PREFIX}AC-"
 #: The classifier and the rewrite rule have one name: they are of different kinds.
 CODE_POINTS = f"{PREFIX}DSCP"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slotcar.base.vocabulary import Service
+from slotcar.base.vocabulary import RESERVED_SERVICES, Service
 from slotcar.network.variables import format_share
 from slotcar.platforms.intent.model import QBSS_LEAST_PPM, Egress
 from slotcar.platforms.linux_tc.limits import ETS
@@ -26,15 +26,16 @@ LEAST_LEFT_PPM = 1_000
 #: Bands whose share is less than the least quantum take the difference off best effort, whose part is this many times their
 #: quanta, where ets can.
 REST_PER_SMALL = 12
-ROBIN = (Service.ASSURED_RATE, Service.BEST_EFFORT, Service.QBSS)
+BEST_EFFORT, QBSS = Service.BEST_EFFORT.value, Service.QBSS.value
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """`shares_ppm`: each band's guarantee, of what premium leaves; `quanta` what it sends in a round, bytes."""
+    """`shares_ppm`: each band's guarantee, of what premium leaves; `quanta` what it sends in a round, bytes. Both in the
+    bands' order."""
 
-    shares_ppm: dict[Service, int]
-    quanta: dict[Service, int]
+    shares_ppm: dict[str, int]
+    quanta: dict[str, int]
 
     @property
     def length(self) -> int:
@@ -47,31 +48,38 @@ def round_of(egress: Egress, where: str) -> Round:
         Unrenderable: the shares leave best effort too little; refused at every plan, not only once all of it is reserved.
     """
     _check_shares(egress, where)
-    rates = {queue.service: queue.rate_bps for queue in egress.queues}
-    left_bps = sum(rates[service] for service in ROBIN)
-    shares = {service: -(-rates[service] * MILLION // left_bps) for service in ROBIN}
-    qbss_ppm, assured_ppm = shares[Service.QBSS], shares[Service.ASSURED_RATE]
-    if assured_ppm:
-        room_ppm = MILLION - qbss_ppm - min(shares[Service.BEST_EFFORT], LEFT_PPM)
-        assured_ppm = max(assured_ppm, min(overestimated_ppm(assured_ppm), room_ppm))
-    rest_ppm = MILLION - qbss_ppm - assured_ppm
+    rates = {queue.key: queue.rate_bps for queue in egress.queues if queue.service is not Service.IP_PREMIUM}
+    left_bps = sum(rates.values())
+    shares = {key: -(-rate_bps * MILLION // left_bps) for key, rate_bps in rates.items()}
+    promised = {key: ppm for key, ppm in shares.items() if key != BEST_EFFORT}
+    room_ppm = MILLION - shares.get(QBSS, 0) - min(shares[BEST_EFFORT], LEFT_PPM)
+    promised |= _overestimated({key: ppm for key, ppm in promised.items() if key != QBSS}, room_ppm)
+    rest_ppm = MILLION - sum(promised.values())
     least = ETS.weight.floor
     # Long enough that the rest is a quantum.
     length = max(ROUND_BYTES, -(-2 * (least + 1) * MILLION // rest_ppm))
-    small = sum(length * ppm < least * MILLION for ppm in (assured_ppm, qbss_ppm))
+    small = sum(length * ppm < least * MILLION for ppm in promised.values())
     rest_bytes = min(REST_PER_SMALL * least * small, ETS.weight.ceiling * rest_ppm // MILLION)
     length = max(length, -(-rest_bytes * MILLION // rest_ppm))
-    assured, qbss = (max(least, -(-length * ppm // MILLION)) for ppm in (assured_ppm, qbss_ppm))
-    quanta = {Service.ASSURED_RATE: assured, Service.BEST_EFFORT: length - assured - qbss, Service.QBSS: qbss}
-    for service, quantum in quanta.items():
-        ETS.weight.at_least(quantum, where, f"a quantum for {service}", "bytes")
+    quanta = dict.fromkeys(shares, 0) | {key: max(least, -(-length * ppm // MILLION)) for key, ppm in promised.items()}
+    quanta[BEST_EFFORT] = length - sum(quanta.values())
+    for key, quantum in quanta.items():
+        ETS.weight.at_least(quantum, where, f"a quantum for {key}", "bytes")
     return Round(shares, quanta)
 
 
+def _overestimated(shares: dict[str, int], room_ppm: int) -> dict[str, int]:
+    """What classes of the assured rate get of the round: over-estimated, as far as there is room for it."""
+    wanted = {key: overestimated_ppm(ppm) if ppm else 0 for key, ppm in shares.items()}
+    total, more = sum(shares.values()), sum(wanted.values()) - sum(shares.values())
+    extra = max(0, min(sum(wanted.values()), room_ppm) - total)
+    return {key: ppm + ((wanted[key] - ppm) * extra // more if more else 0) for key, ppm in shares.items()}
+
+
 def _check_shares(egress: Egress, where: str) -> None:
-    shares = {queue.service: queue.share_ppm for queue in egress.queues}
-    reserved_ppm = shares[Service.IP_PREMIUM] + shares[Service.ASSURED_RATE]
-    left_ppm = MILLION - reserved_ppm - max(QBSS_LEAST_PPM, shares[Service.QBSS])
+    reserved_ppm = sum(queue.share_ppm for queue in egress.queues if queue.service in RESERVED_SERVICES)
+    qbss_ppm = [max(QBSS_LEAST_PPM, queue.share_ppm) for queue in egress.queues if queue.service is Service.QBSS]
+    left_ppm = MILLION - reserved_ppm - sum(qbss_ppm)
     if left_ppm < LEAST_LEFT_PPM:
         raise Unrenderable(
             f"{where}: ets serves best-effort by weight, and the other shares leave it {format_share(max(0, left_ppm))}"
@@ -90,8 +98,8 @@ def approximations(egress: Egress, round_: Round) -> Iterator[Approximation]:
         )
         yield Approximation(place.device, f"{place.name} ip-premium ceiling", words)
     parts = ", ".join(
-        f"{service} {percent(round_.quanta[service], round_.length)} for {percent(round_.shares_ppm[service], MILLION)}"
-        for service in ROBIN
+        f"{key} {percent(quantum, round_.length)} for {percent(round_.shares_ppm[key], MILLION)}"
+        for key, quantum in round_.quanta.items()
     )
     words = f"{place.name}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed"
     yield Approximation(place.device, f"{place.name} ets shares", words)

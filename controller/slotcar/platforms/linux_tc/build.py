@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, Service
+from slotcar.base.vocabulary import DSCP, Service
 from slotcar.network.model import Device, Interface, InterfaceId
-from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent
 from slotcar.platforms.linux_tc import numbers
 from slotcar.platforms.linux_tc.limits import LINUX
 from slotcar.platforms.linux_tc.marks import marked
@@ -26,7 +26,7 @@ from slotcar.platforms.linux_tc.objects import (
     mark,
     steer,
 )
-from slotcar.platforms.linux_tc.queues import MINORS, queues_of
+from slotcar.platforms.linux_tc.queues import minors_of, queues_of
 from slotcar.platforms.model import Approximation, Unrenderable
 
 #: Flows: three preferences for each number of unbound ports, so that the most specific filter is asked first and each
@@ -51,15 +51,14 @@ def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...],
         interface = device.interfaces[egress.interface.name]
         _check_name(interface)
         queues = queues_of(egress, interface, device)
-        objects += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface)]
+        objects += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface, egress)]
         approximations += queues.approximations
     for flow in intent.flows:
         objects += _flow(flow)
     for aggregate in intent.aggregates:
         objects += _aggregate(aggregate)
     for one in intent.untrusted:
-        promised = {a.service for a in intent.aggregates if a.interface == one}
-        objects += _resets(one, promised)
+        objects += _resets(one, intent)
     return marked(objects, device), tuple(approximations)
 
 
@@ -71,12 +70,16 @@ def _check_name(interface: Interface) -> None:
 # -- egress ------------------------------------------------------------------------------------------------------------
 
 
-def _classifiers(interface: Interface) -> Iterator[Filter]:
+def _classifiers(interface: Interface, egress: Egress) -> Iterator[Filter]:
     """Filters that lead each code point into its class; an assured rate's colour becomes the drop profile."""
-    minors = MINORS[interface.scheduler]
-    chosen = [(DSCP[Service.IP_PREMIUM], minors[Service.IP_PREMIUM], "")]
-    chosen += [(dscp, minors[Service.ASSURED_RATE], f":{n}") for n, dscp in enumerate(ASSURED_DSCPS, 1)]
-    chosen += [(DSCP[Service.QBSS], minors[Service.QBSS], "")]
+    minors = minors_of(interface)
+    chosen: list[tuple[int, str, str]] = []
+    for queue in egress.queues:
+        minor = minors[queue.key]
+        if queue.service is Service.ASSURED_RATE:
+            chosen += [(dscp, minor, f":{n}") for n, dscp in enumerate(queue.assured.dscps, 1)]
+        elif queue.service is not Service.BEST_EFFORT:
+            chosen.append((DSCP[queue.service], minor, ""))
     for dscp, minor, classid in chosen:
         yield Filter(interface.id.name, "egress", CLASSIFIERS, dscp, (code_point(dscp),), steer(minor), classid)
 
@@ -107,7 +110,7 @@ def _treatments(flow: EdgeFlow) -> list[tuple[Action, ...]]:
     if flow.service is not Service.ASSURED_RATE:
         return [mark(DSCP[flow.service])]
     # RFC 2698 by two token buckets in a row: what the first does not take, the second has up to the peak rate.
-    green, yellow, red = ASSURED_DSCPS
+    green, yellow, red = flow.assured.colours
     peak_bps = numbers.rate_up(max(0, flow.pir_bps - flow.cir_bps))
     peak_bytes = numbers.bucket_up(peak_bps, max(flow.cbs_bytes, flow.pbs_bytes - flow.cbs_bytes))
     return [
@@ -135,26 +138,33 @@ def _aggregate(aggregate: AggregatePolicer) -> Iterator[Filter]:
     """The SLS: conforming traffic passes, the rest is dropped or loses its code point.
 
     Of an assured rate, the agreed rate is that of the committed (green) traffic; yellow and red pass as what they are,
-    first to be dropped.
+    first to be dropped. What comes in with code points that were agreed on becomes the domain's own.
     """
     device, where = aggregate.interface.name, str(aggregate.interface)
     rate_bps = numbers.rate_up(LINUX.rate(aggregate.rate_bps, where))
     burst_bytes = numbers.bucket_up(rate_bps, LINUX.burst(aggregate.burst_bytes, where))
-    dscp = DSCP[aggregate.service]
-    actions: tuple[Action, ...]
-    if aggregate.excess == "drop":
-        actions = (Police(rate_bps, burst_bytes, "drop", "ok"),)
+    own, arriving = aggregate.own, aggregate.arriving
+    dscp, *others = arriving or (aggregate.assured.dscps if len(own) > 1 else own)
+    best_effort = mark(DSCP[Service.BEST_EFFORT])
+    drops = aggregate.excess == "drop"
+    if arriving:
+        policer = Police(rate_bps, burst_bytes, "drop" if drops else "continue", "pipe")
+        yield Filter(device, "ingress", AGGREGATES, dscp, (code_point(dscp),), (policer, *mark(own[0])))
+        if not drops:
+            yield Filter(device, "ingress", AGGREGATES + 1, dscp, (code_point(dscp),), best_effort)
+    elif drops:
+        actions: tuple[Action, ...] = (Police(rate_bps, burst_bytes, "drop", "ok"),)
+        yield Filter(device, "ingress", AGGREGATES, dscp, (code_point(dscp),), actions)
     else:
-        actions = (Police(rate_bps, burst_bytes, "pipe", "ok"), *mark(DSCP[Service.BEST_EFFORT]))
-    yield Filter(device, "ingress", AGGREGATES, dscp, (code_point(dscp),), actions)
-    if aggregate.service is Service.ASSURED_RATE:
-        for other in ASSURED_DSCPS[1:]:
-            yield Filter(device, "ingress", AGGREGATES, other, (code_point(other),), (Pass(),))
+        actions = (Police(rate_bps, burst_bytes, "pipe", "ok"), *best_effort)
+        yield Filter(device, "ingress", AGGREGATES, dscp, (code_point(dscp),), actions)
+    for other, colour in zip(others, own[1:], strict=False):
+        passed: tuple[Action, ...] = mark(colour) if arriving else (Pass(),)
+        yield Filter(device, "ingress", AGGREGATES, other, (code_point(other),), passed)
 
 
-def _resets(interface: InterfaceId, promised: set[Service]) -> Iterator[Filter]:
+def _resets(interface: InterfaceId, intent: QosIntent) -> Iterator[Filter]:
     """Code points that entitle to a service and that neither a flow nor an SLS gave become best effort."""
-    unentitled = [] if Service.IP_PREMIUM in promised else [DSCP[Service.IP_PREMIUM]]
-    unentitled += [] if Service.ASSURED_RATE in promised else list(ASSURED_DSCPS)
-    for dscp in unentitled:
+    promised = intent.promised(interface)
+    for dscp in (dscp for key, dscps in intent.guarded.items() if key not in promised for dscp in dscps):
         yield Filter(interface.name, "ingress", RESETS, dscp, (code_point(dscp),), mark(DSCP[Service.BEST_EFFORT]))

@@ -19,7 +19,7 @@ from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.linux_tc.build import AGGREGATES, COLOURS, FLOWS_FROM
 from slotcar.platforms.linux_tc.listing import sections_in
 from slotcar.platforms.linux_tc.objects import ROOT
-from slotcar.platforms.linux_tc.queues import COUNTED_OVERHEAD_BYTES, MINORS
+from slotcar.platforms.linux_tc.queues import COUNTED_OVERHEAD_BYTES, minors_of
 from slotcar.platforms.linux_tc.running import SEPARATOR
 from slotcar.platforms.model import Configuration, Unreadable
 
@@ -88,19 +88,19 @@ COUNTERS = LinuxCounters()
 
 
 def _queues(interface: Interface, lines: Sequence[str]) -> Iterator[tuple[Place, Count]]:
-    services = {minor: service for service, minor in MINORS[interface.scheduler].items()}
+    keys = {minor: key for key, minor in minors_of(interface).items()}
     header_bytes = COUNTED_OVERHEAD_BYTES
     if interface.scheduler is not Scheduler.HTB:
         header_bytes += max(0, interface.overhead_bytes - COUNTED_OVERHEAD_BYTES)
-    service: Service | None = None
+    key: str | None = None
     for line in lines:
         if header := _CLASS.match(line):
-            service = services.get(header[1])
-        elif service and (sent := _SENT.match(line)):
+            key = keys.get(header[1])
+        elif key and (sent := _SENT.match(line)):
             octets, packets, drops = map(int, sent.groups())
             amount = without_header(packets, octets, header_bytes)
-            yield QueuePlace(interface.id.name, service), Count(amount, dropped=Amount(drops))
-            service = None
+            yield QueuePlace(interface.id.name, key), Count(amount, dropped=Amount(drops))
+            key = None
 
 
 def _flows(

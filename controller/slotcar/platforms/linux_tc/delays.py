@@ -20,10 +20,9 @@ from slotcar.admission.service_curves import (
 from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network.model import Device, Interface
 from slotcar.platforms.intent.model import Egress
-from slotcar.platforms.linux_tc.bands import ROBIN
 from slotcar.platforms.linux_tc.limits import line_rate_bps
 from slotcar.platforms.linux_tc.objects import EtsRoot, GredProfile, HfscClass, HtbClass, TcObject
-from slotcar.platforms.linux_tc.queues import MINORS, queues_of
+from slotcar.platforms.linux_tc.queues import minors_of, queues_of
 from slotcar.platforms.model import Unrenderable
 
 #: What a router's own work adds, forwarding and late timers: a tick of a kernel of HZ=1000, where timers are not finer.
@@ -39,11 +38,11 @@ def service_curve(egress: Egress, service: Service, device: Device, before: Toke
     objects = queues_of(egress, interface, device).objects
     packet_bytes = LONGEST_PACKET_BYTES + interface.overhead_bytes
     if interface.scheduler is Scheduler.HTB:
-        curve = _htb(objects, service, egress, packet_bytes)
+        curve = _htb(objects, service, egress, interface, packet_bytes)
     elif interface.scheduler is Scheduler.HFSC:
-        curve = _hfsc(objects, service, egress, packet_bytes)
+        curve = _hfsc(objects, service, egress, interface, packet_bytes)
     else:
-        curve = _ets(objects, service, device, interface, before, packet_bytes)
+        curve = _ets(objects, service, egress, device, before, packet_bytes)
     return ServiceCurve(
         curve.rate_bps,
         curve.latency_ns + OWN_WORK_NS,
@@ -78,15 +77,19 @@ def _weight_bits(burst_packets: int, least_packets: int) -> int:
     )
 
 
-def _htb(objects: list[TcObject], service: Service, egress: Egress, packet_bytes: int) -> ServiceCurve:
+def _htb(
+    objects: list[TcObject], service: Service, egress: Egress, interface: Interface, packet_bytes: int
+) -> ServiceCurve:
     classes = {one.minor: one for one in objects if isinstance(one, HtbClass)}
-    own = classes[MINORS[Scheduler.HTB][service]]
+    own = classes[minors_of(interface)[service]]
     at_once = sum(one.burst_bytes + packet_bytes for one in classes.values())
     return ServiceCurve(own.rate_bps, sending_ns(at_once, egress.capacity_bps), output_bytes=at_once)
 
 
-def _hfsc(objects: list[TcObject], service: Service, egress: Egress, packet_bytes: int) -> ServiceCurve:
-    minor = MINORS[Scheduler.HFSC][service]
+def _hfsc(
+    objects: list[TcObject], service: Service, egress: Egress, interface: Interface, packet_bytes: int
+) -> ServiceCurve:
+    minor = minors_of(interface)[service]
     own = next(one for one in objects if isinstance(one, HfscClass) and one.minor == minor)
     if own.real_time is None:
         raise Unrenderable(
@@ -100,15 +103,15 @@ def _hfsc(objects: list[TcObject], service: Service, egress: Egress, packet_byte
 def _ets(
     objects: list[TcObject],
     service: Service,
+    egress: Egress,
     device: Device,
-    interface: Interface,
     before: TokenBucket,
     packet_bytes: int,
 ) -> ServiceCurve:
-    line_bps = line_rate_bps(device, interface)
+    line_bps = line_rate_bps(device, device.interfaces[egress.interface.name])
     if service is Service.IP_PREMIUM:
         return strict_priority(line_bps, packet_bytes)
     root = next(one for one in objects if isinstance(one, EtsRoot))
-    quanta = dict(zip(ROBIN, root.quanta, strict=True))
-    others = [quantum for one, quantum in quanta.items() if one is not service]
+    quanta = dict(zip([queue.key for queue in egress.queues[1:]], root.quanta, strict=True))
+    others = [quantum for key, quantum in quanta.items() if key != service]
     return deficit_round_robin(behind(line_bps, before, packet_bytes), quanta[service], others, packet_bytes)

@@ -57,5 +57,7 @@ FACTS = Facts(
     needs=NEEDS,
     watch=Watch.TC_MONITOR,
     bounds_delay=True,
+    most_assured_classes=8,
+    remarks=True,
     flows_share=False,  # a filter for each flow, 2**31 of them
 )

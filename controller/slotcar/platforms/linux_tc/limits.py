@@ -8,6 +8,7 @@ from slotcar.base.vocabulary import Scheduler
 from slotcar.network.model import Device, Interface
 from slotcar.platforms.capability import Capability, Range
 from slotcar.platforms.linux_tc.facts import LinuxOptions
+from slotcar.platforms.linux_tc.objects import MOST_CLASSES
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 
@@ -19,7 +20,7 @@ MOST_RATE_BPS = 999_999_000_000
 MOST_HFSC_BPS = 34_359_000_000
 LINUX = Capability(
     dscp=True,
-    queues=4,
+    queues=3 + MOST_CLASSES,
     priority_queue=True,
     ecn=True,
     police_bps=Range(LEAST_RATE_BPS, MOST_RATE_BPS, 8),

@@ -23,7 +23,9 @@ _POINTS = {
         CODE_POINTS[Marking.DSCP][service], CODE_POINTS[Marking.PRECEDENCE][service], strict=True
     )
 }
-_KEYS = {code_point(dscp): precedence for dscp, precedence in _POINTS.items()}
+#: A class of the assured rate goes by class selectors there, which are precedences already.
+_POINTS |= {8 * precedence: 8 * precedence for precedence in range(8)}
+_KEYS = {code_point(dscp): point for dscp, point in _POINTS.items()}
 _ACTIONS: dict[Action, Action] = {Mark(dscp): Mark(point) for dscp, point in _POINTS.items()}
 
 

@@ -15,9 +15,13 @@ from slotcar.platforms.templates import Family
 TEMPLATES = Family("linux-tc")
 #: Slotcar's own major numbers: a root qdisc 51c0: and its leaves are ours, every other one is somebody else's.
 ROOT = "51c0:"
+#: How many classes of the assured rate an interface has numbers for.
+MOST_CLASSES = 8
 LEAVES = {"10": "51c1:", "20": "51c2:", "30": "51c3:", "40": "51c4:"}
 #: A class of ets is a band, counted from 1, so its classes cannot have the others' numbers.
-LEAVES |= {"1": "51c1:", "2": "51c2:", "3": "51c3:", "4": "51c4:"}
+LEAVES |= {f"{band:x}": f"51c{band:x}:" for band in range(1, 4 + MOST_CLASSES)}
+#: Those of the second class of an assured rate, and of the others.
+LEAVES |= {f"2{number}": f"51d{number}:" for number in range(1, MOST_CLASSES)}
 LINK_CLASS = f"{ROOT}1"
 #: The root's own: where what nobody classified goes, and a ratio that every class overrides.
 DEFAULT_MINOR, R2Q = "0x30", 10
@@ -198,8 +202,8 @@ class Gred(_Leaf):
     grio: bool = True
 
 
-#: Drop probability at the upper threshold, by profile: in, out, far out.
-PROBABILITY = {1: "0.02", 2: "0.1", 3: "0.5"}
+#: One of how many packets is dropped at the upper threshold, by profile: in, out, far out.
+ONE_OF = {1: 50, 2: 10, 3: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +218,11 @@ class GredProfile(_Leaf, _Average):
     ecn: bool
     hard_drop: bool
     bandwidth_bps: int
+    one_of: int
 
     @property
     def probability(self) -> str:
-        return PROBABILITY.get(self.profile, "0.1")
+        return f"{1 / self.one_of:.6g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from slotcar.base.assured import AssuredClass, EarlyDrop
 from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms.intent.model import Egress, Queue
@@ -24,6 +25,7 @@ from slotcar.platforms.linux_tc.limits import (
 )
 from slotcar.platforms.linux_tc.objects import (
     DEFAULT_MINOR,
+    ONE_OF,
     Curve,
     EtsRoot,
     Fifo,
@@ -39,14 +41,6 @@ from slotcar.platforms.linux_tc.objects import (
 from slotcar.platforms.model import Approximation
 from slotcar.platforms.options import options_of
 
-_CLASSES = {Service.IP_PREMIUM: "10", Service.ASSURED_RATE: "20", Service.BEST_EFFORT: "30", Service.QBSS: "40"}
-_BANDS = {Service.IP_PREMIUM: "1", Service.ASSURED_RATE: "2", Service.BEST_EFFORT: "3", Service.QBSS: "4"}
-#: The number of each service's class; of ets it is that of its band.
-MINORS: dict[Scheduler, dict[Service, str]] = {
-    Scheduler.HTB: _CLASSES,
-    Scheduler.HFSC: _CLASSES,
-    Scheduler.ETS: _BANDS,
-}
 #: What the kernel counts of an Ethernet frame without being told: the header.
 COUNTED_OVERHEAD_BYTES = 14
 #: How long a class of HTB may send at the link's speed before it waits: the kernel's timers are late by some of it.
@@ -62,7 +56,7 @@ HEADROOM_PERCENT = 25
 #: The most of best effort's own guarantee that goes into it.
 LENT_PERCENT = 50
 #: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
-PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
+PROFILES = {n: EarlyDrop(*ends, ONE_OF[n]) for n, ends in {1: (40, 80), 2: (20, 40), 3: (5, 15)}.items()}
 RED_PROFILE = (25, 75)
 #: Priorities of packets that the kernel knows without a filter (TC_PRIO_MAX + 1): all of them are best effort.
 PRIORITIES = 16
@@ -75,6 +69,15 @@ class Queues:
 
     objects: list[TcObject] = field(default_factory=list)
     approximations: list[Approximation] = field(default_factory=list)
+
+
+def minors_of(interface: Interface) -> dict[str, str]:
+    """The number of the class of each service, and of each class of the assured rate; of ets it is that of its band."""
+    assured = [one.key for one in interface.assured_classes] or [Service.ASSURED_RATE.value]
+    keys = [Service.IP_PREMIUM.value, *assured, Service.BEST_EFFORT.value, Service.QBSS.value]
+    if interface.scheduler is Scheduler.ETS:
+        return {key: f"{band:x}" for band, key in enumerate(keys, 1)}
+    return dict(zip(keys, ["10", *(f"2{number}" for number in range(len(assured))), "30", "40"], strict=True))
 
 
 def queues_of(egress: Egress, interface: Interface, device: Device) -> Queues:
@@ -105,11 +108,11 @@ def _overhead(interface: Interface) -> int:
 
 def _htb(egress: Egress, interface: Interface, device: Device) -> Iterator[TcObject]:
     name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
-    overhead = _overhead(interface)
+    overhead, minors = _overhead(interface), minors_of(interface)
     yield Root(name)
     yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
     for queue in _guaranteed(egress.queues, egress.capacity_bps - capacity_bps):
-        minor = _CLASSES[queue.service]
+        minor = minors[queue.key]
         yield _class(name, minor, queue.rank, *_rates(queue, capacity_bps), overhead)
         yield from _leaf(queue, minor, interface, device, egress.capacity_bps)
 
@@ -148,31 +151,29 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     capacity_bps = numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
     queues = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
     queues.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
-    rates = _parts(egress, capacity_bps)
+    rates, minors = _parts(egress, capacity_bps), minors_of(interface)
     for queue in egress.queues:
-        minor, rate_bps, ceil_bps = _CLASSES[queue.service], rates[queue.service], _rates(queue, capacity_bps)[1]
+        minor, rate_bps, ceil_bps = minors[queue.key], rates[queue.key], _rates(queue, capacity_bps)[1]
         real_time = None
         if queue.service is Service.IP_PREMIUM:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
             queues.approximations += _late(interface.id, queue, real_time, delay_us)
         queues.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
         queues.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
-    over = ", ".join(
-        f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
-    )
+    over = ", ".join(f"{key} {bands.percent(rate_bps, sum(rates.values()))}" for key, rate_bps in rates.items())
     words = f"{name}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}"
     queues.approximations.append(Approximation(device.name, f"{name} hfsc shares", words))
     return queues
 
 
-def _parts(egress: Egress, capacity_bps: int) -> dict[Service, int]:
+def _parts(egress: Egress, capacity_bps: int) -> dict[str, int]:
     """What each guarantee is of the link. They count against each other, so what the others' were rounded up by, best
     effort has less: together they are the link at most, and what is promised is not less than that.
     """
-    rates = {queue.service: _rates(queue, capacity_bps)[0] for queue in egress.queues}
-    others_bps = sum(rate_bps for service, rate_bps in rates.items() if service is not Service.BEST_EFFORT)
-    best_effort_bps = numbers.rate_down(min(rates[Service.BEST_EFFORT], capacity_bps - others_bps))
-    return rates | {Service.BEST_EFFORT: best_effort_bps}
+    rates = {queue.key: _rates(queue, capacity_bps)[0] for queue in egress.queues}
+    best_effort = Service.BEST_EFFORT.value
+    others_bps = sum(rate_bps for key, rate_bps in rates.items() if key != best_effort)
+    return rates | {best_effort: numbers.rate_down(min(rates[best_effort], capacity_bps - others_bps))}
 
 
 def real_time_curve(rate_bps: int, ceil_bps: int, burst_bytes: int, delay_us: int) -> Curve:
@@ -206,33 +207,41 @@ def _ets(egress: Egress, interface: Interface, device: Device) -> Queues:
     hint = "take htb or hfsc there, or say the line's own rate as slotcar_options.line_rate"
     ETS.check_line(egress.capacity_bps, line_rate_bps(device, interface), where, hint)
     round_ = bands.round_of(egress, where)
-    default = int(_BANDS[Service.BEST_EFFORT]) - 1
+    minors = minors_of(interface)
+    default = int(minors[Service.BEST_EFFORT], 16) - 1
     root = EtsRoot(name, 1, tuple(round_.quanta.values()), (default,) * PRIORITIES, _overhead(interface))
     queues = Queues([root], list(bands.approximations(egress, round_)))
     for queue in egress.queues:
-        queues.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
+        queues.objects += _leaf(queue, minors[queue.key], interface, device, egress.capacity_bps)
     return queues
 
 
 # -- what waits --------------------------------------------------------------------------------------------------------
 
 
+def _profiles(one: AssuredClass) -> dict[int, EarlyDrop]:
+    """The drop profile of each code point of the class: its own, or those of every assured rate."""
+    return dict(enumerate(one.drops or list(PROFILES.values())[: len(one.dscps)], 1))
+
+
 def _leaf(queue: Queue, minor: str, interface: Interface, device: Device, capacity_bps: int) -> Iterator[TcObject]:
     name, limit, bandwidth_bps = interface.id.name, queue.queue_bytes, numbers.rate_down(capacity_bps)
     if queue.service is Service.ASSURED_RATE:
-        yield Gred(name, minor, limit)
-        for profile, (low, high) in PROFILES.items():
+        profiles = _profiles(queue.assured)
+        yield Gred(name, minor, limit, default=max(profiles))
+        for profile, drop in profiles.items():
             yield GredProfile(
                 name,
                 minor,
                 profile,
                 limit_bytes=limit,
-                min_bytes=limit * low // 100,
-                max_bytes=limit * high // 100,
+                min_bytes=limit * drop.low_percent // 100,
+                max_bytes=limit * drop.high_percent // 100,
                 priority=profile,
                 ecn=LINUX.ecn,
                 hard_drop=LINUX.ecn,
                 bandwidth_bps=bandwidth_bps,
+                one_of=drop.one_of,
             )
     elif queue.service is Service.BEST_EFFORT:
         low, high = RED_PROFILE

@@ -17,6 +17,7 @@ from slotcar.platforms.linux_tc.objects import (
     KEY_NAMES,
     LAST_PREFERENCE,
     LEAVES,
+    ONE_OF,
     ROOT,
     Action,
     Checksum,
@@ -186,6 +187,7 @@ def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_b
                 ecn=vq["ecn"],
                 hard_drop=vq["harddrop"],
                 bandwidth_bps=bandwidth_bps,
+                one_of=round(1 / vq["probability"]) if vq.get("probability") else ONE_OF.get(vq["vq"], 10),
             )
 
 

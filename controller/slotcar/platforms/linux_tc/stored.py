@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slotcar.platforms.linux_tc.objects import (
-    PROBABILITY,
     ROOT,
     Action,
     Checksum,
@@ -114,11 +113,10 @@ def _leaf(device: str, words: _Words) -> TcObject:
         )
     if "setup" in words:
         return Gred(device, minor, limit, words.number("DPs"), words.number("default"), "grio" in words)
-    if words.after("probability") not in PROBABILITY.values():
-        raise ValueError(words.after("probability"))
-    profile, priority = words.number("DP"), words.number("prio")
+    profile, priority, one_of = words.number("DP"), words.number("prio"), round(1 / float(words.after("probability")))
     return GredProfile(
-        device, minor, profile, limit, *thresholds, priority, "ecn" in words, "harddrop" in words, words.number("bandwidth")
+        device, minor, profile, limit, *thresholds, priority, "ecn" in words, "harddrop" in words,
+        words.number("bandwidth"), one_of,
     )  # fmt: skip
 
 

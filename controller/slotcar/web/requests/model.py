@@ -17,7 +17,7 @@ from slotcar.web.times import Clock
 #: The form's fields, as a reservation file calls them, and what each begins with.
 FIELDS = {
     "name": "", "owner": "", "source": "", "destination": "", "receivers": "", "protocol": "tcp", "profile": "",
-    "service": "ip-premium",
+    "service": "ip-premium", "assured_class": "",
     "direction": "forward",
     "rate": "10 Mbit/s", "volume": "", "by": "", "start": "now", "duration": "1 h", "end": "", "rtt": "", "labels": "",
 }  # fmt: skip

@@ -31,6 +31,7 @@ def form(visit: Visit) -> Answer:
         "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
         "networks": [one["prefix"] for one in ends["networks"]], "services": sorted(one.value for one in RESERVED_SERVICES),
         "profiles": [one.value for one in KINDS],
+        "classes": sorted({name for one in visit.desk.network.domains.values() for name in one.assured_classes}),
         "kinds": [(name.value, kind.applications) for name, kind in KINDS.items()],
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
         "why_not": why_not_change(visit.caller, "create"), "operator": visit.is_operator,

@@ -93,7 +93,7 @@ def row_of(entry: Entry, clock: Clock) -> Row:
     return Row(
         entry.handle,
         "/".join(reservation.key),
-        reservation.claim.kind if reservation.claim else reservation.service.value,
+        reservation.claim.kind if reservation.claim else reservation.service_class,
         amount_words(reservation),
         reservation.start,
         reservation.end,
