@@ -82,6 +82,22 @@ def test_a_bucket_that_is_a_little_larger_than_its_slss_is_not_said_to_be_equal(
     assert all("may send 1.028 MB at once" in one and "takes 1.027 MB (burst)" in one for one in words)
 
 
+def test_flows_that_each_fit_and_together_do_not_are_said_with_their_number() -> None:
+    udp = {"protocol": Protocol.UDP, "packet_size_bytes": 1500}
+    requests = [REQUESTED.model_copy(update=udp | {"name": f"n{number}"}) for number in range(3)]
+    listed = entries_of(requests, GARNET, T0)
+    name = listed[0].paths[0].sls[0]
+    burst = intents_at(active_at(listed[:1], at(10)), GARNET, at(10))["anl-7507-1"].flows[0].cbs_bytes
+    sls = GARNET.sls[name].model_copy(update={"burst_bytes": 2 * burst})
+    others = {each: one.model_copy(update={"burst_bytes": 10 * burst}) for each, one in GARNET.sls.items()}
+    network = GARNET.model_copy(update={"sls": others | {name: sls}})
+    assert burst_notes(active_at(listed[:2], at(10)), network) == {}
+    ((device, (note,)),) = burst_notes(active_at(listed, at(10)), network).items()
+    assert (device, note.aspect) == (sls.ingress.device, f"bursts at the SLS {name}")
+    assert note.words.startswith("3 flows may send ")
+    assert f"at once together, and the SLS {name} takes" in note.words
+
+
 @pytest.mark.parametrize(
     "change", [{"rtt_us": 400_000}, {"service": Service.ASSURED_RATE}, {"protocol": Protocol.UDP}]
 )
