@@ -27,7 +27,7 @@ NAMES = (
     "nict-share",
 )
 #: Run by their names, and in the next report that is made of one commit.
-APART = ("a1-1", "a1-2")
+APART = ("a1-1", "a1-2", "class-shares")
 
 
 def find(name: str) -> Experiment:

@@ -41,6 +41,7 @@ FILES = [
     ("datagrid/weighted", "drr_delay/reservations.yml", True),
     ("datagrid/congested", "drr_delay/priority.yml", True),
     ("wrr_share/inventory", "wrr_share/reservations.yml", True),
+    ("class_shares/inventory", "class_shares/reservations.yml", True),
     ("datagrid/congested", "qbss_1/reservations.yml", True),
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
     ("nict_af/inventory", "nict_af/reservations.yml", True),
