@@ -29,6 +29,11 @@ def holds() -> Conversation[list[documents.Hold]]:
     return (yield from send(verbs.Holds()))["items"]
 
 
+def differences(device: Iterable[str] = ()) -> Conversation[documents.Comparison]:
+    """As `difference` of each of these devices, or of all, read at once: give a client of many a `timeout_s` of minutes."""
+    return (yield from send(verbs.Differences(list(device) or None)))
+
+
 def adopt(device: str) -> Conversation[documents.Adoption]:
     """Lets Slotcar manage a device that it has never managed; look at its `difference` before. For operators."""
     return (yield from send(verbs.Adopt(device)))

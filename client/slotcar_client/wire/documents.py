@@ -1148,6 +1148,22 @@ class DifferenceOfDevice(TypedDict):
     message: Annotated[str, "why the device could not be read"]
 
 
+class DifferentDevice(TypedDict):
+    device: str
+    diff: Annotated[list[str], "unified diff from what the device has to what is wanted"]
+
+
+class UnreadDevice(TypedDict):
+    device: str
+    message: Annotated[str, "why the device could not be read"]
+
+
+class Comparison(TypedDict):
+    different: list[DifferentDevice]
+    equal: Annotated[list[str], "the devices that have what is wanted"]
+    failed: list[UnreadDevice]
+
+
 class DeviceState(TypedDict):
     device: str
     domain: str

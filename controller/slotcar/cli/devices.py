@@ -29,8 +29,6 @@ from slotcar.cli.output import (
 )
 from slotcar.cli.session import (
     AnyDesk,
-    NearDesk,
-    caller,
     desk,
     network_of,
     now,
@@ -52,6 +50,7 @@ if TYPE_CHECKING:
     from slotcar.rollout.holding import Removal
     from slotcar.rollout.model import PushResult, Wanted
     from slotcar.rollout.pusher import Pusher, Readings
+    from slotcar_client.wire import documents
 
 
 def register(app: typer.Typer) -> None:
@@ -80,27 +79,12 @@ def _compare(inventory: Path | None, device: list[str] | None) -> dict[str, Any]
         return {**comparison_of(device, controller), "answered_by": answered_by()}
 
 
-def comparison_of(device: list[str] | None, controller: AnyDesk) -> Mapping[str, Any]:
-    """Here all devices are read at once; a controller reads each in a request of its own, which takes seconds."""
-    from slotcar_client.wire.verbs import Configurations, Difference
+def comparison_of(device: list[str] | None, controller: AnyDesk) -> documents.Comparison:
+    """All are read at once, which takes seconds."""
+    from slotcar_client.wire.verbs import Differences
 
     progress("reading the devices")
-    if isinstance(controller, NearDesk):
-        from slotcar.desk.routers import Routers
-        from slotcar.recovery.comparison import comparison_document
-
-        return comparison_document(Routers(controller.desk).compare(device, caller(), now()))
-    names = sorted({one["device"] for one in controller.send(Configurations(device=device))["items"]})
-    states: dict[str, list[Any]] = {"different": [], "equal": [], "failed": []}
-    for number, name in enumerate(names, 1):
-        progress(f"the controller reads {name} ({number} of {len(names)})")
-        one = controller.send(Difference(name))
-        parts = {
-            "different": {"device": name, "diff": one["diff"]},
-            "failed": {"device": name, "message": one["message"]},
-        }
-        states[one["state"] if one["state"] in parts else "equal"].append(parts.get(one["state"], name))
-    return states
+    return controller.send(Differences(device))
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
@@ -137,7 +121,7 @@ def push(
         record_kept(pusher.archive, opened.ledger)  # a rollback may have held routers without the ledger
         progress("reading the devices")
         comparison = compare(opened.ledger, opened.network, pusher, now(), device)
-        document = comparison_document(comparison) | {"answered_by": answered_by()}
+        document = {**comparison_document(comparison), "answered_by": answered_by()}
         if form is Format.TABLE or comparison.failures:
             emit(document, form, lambda: print_comparison(document))
         if comparison.failures:

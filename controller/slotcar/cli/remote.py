@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slotcar_client.contexts import Bearer
 
 LARGEST_TOKEN_BYTES = 4096
+#: A controller that lives on this machine is waited for: it may read a thousand routers, some of which do not answer.
+READING_S = 600.0
 Api = Annotated[
     str | None,
     typer.Option(
@@ -76,7 +78,9 @@ def controller_at(path: Path, attempts: int = 5) -> Iterator[Slotcar]:
 
     ask_controller(f"unix:{path.absolute()}")
     transport = httpx.HTTPTransport(uds=str(path))
-    with Slotcar("http://localhost", retries=Retries(attempts=attempts), transport=transport) as slotcar:
+    with Slotcar(
+        "http://localhost", retries=Retries(attempts=attempts), transport=transport, timeout_s=READING_S
+    ) as slotcar:
         yield slotcar
 
 

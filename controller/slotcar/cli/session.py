@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 #: Reservations among which a near name is looked for.
-MOST_NAMES = 10_000
+MOST_NAMES = 1_000
 #: That of the inventory with which the ledger was opened.
 _site: ContextVar[Site | None] = ContextVar("site", default=None)
 HERE = "or use --context local for this machine's ledger"
@@ -121,7 +121,8 @@ class FarDesk:
         self.slotcar = slotcar
 
     def send(self, verb: Verb[T]) -> T:
-        return self.slotcar.send(verb)
+        with self._near_names(getattr(verb, "handle", "")):
+            return self.slotcar.send(verb)
 
     def items(self, verb: Verb[Any], limit: int, cursor: str = "after") -> list[Any]:
         from slotcar_client.calls.requests import pages
@@ -132,7 +133,21 @@ class FarDesk:
     def handle_of(self, which: str) -> str:
         from slotcar_client.calls.reservation_verbs import handle_of
 
-        return self.slotcar.perform(handle_of(which))
+        with self._near_names(which):
+            return self.slotcar.perform(handle_of(which))
+
+    @contextmanager
+    def _near_names(self, which: str) -> Iterator[None]:
+        """Where there is no reservation of that name, those that may be meant are named behind the error's words."""
+        from slotcar_client.wire.errors import NotFound, problem_of
+
+        try:
+            yield
+        except NotFound as problem:
+            if not which or problem.kind != "unknown-reservation":
+                raise
+            words = f"{problem.detail}; {near(self, which)}"
+            raise problem_of(404, {**problem.document, "detail": words}) from problem
 
 
 @contextmanager
@@ -238,23 +253,23 @@ def desk(inventory: Path | None = None, *, network: bool = True) -> Iterator[Des
             yield opened
             under_way("closing the ledger")
         except UnknownHandle as error:
-            raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
+            raise UnknownHandle(error.handle, near(NearDesk(opened), error.handle)) from error
 
 
 def _near_unknown(opened: Desk, error: BaseException | None) -> str:
     """What may be meant, behind the words of an error that knows no such reservation; empty behind those of others."""
     from slotcar.book.errors import UnknownHandle
 
-    hint = _near(opened, error.handle) if isinstance(error, UnknownHandle) else ""
-    return f"; {hint}" if hint else ""
+    return f"; {near(NearDesk(opened), error.handle)}" if isinstance(error, UnknownHandle) else ""
 
 
-def _near(opened: Desk, which: str) -> str:
-    """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
-    from slotcar.book.model import OCCUPYING
-    from slotcar.desk.entries import Entries
-    from slotcar.store.queries import EntryFilter
-    from slotcar.views.naming import near_reservations
+def near(controller: AnyDesk, which: str) -> str:
+    """The reservations that may be meant: by `OWNER/NAME`, name or handle, of those that live, or else of all."""
+    from slotcar.views.naming import Named, near_reservations
+    from slotcar_client.calls.reservation_verbs import LIVE
+    from slotcar_client.wire.verbs import List
 
-    living = Entries(opened).list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
-    return near_reservations(which, living or Entries(opened).list(EntryFilter(limit=MOST_NAMES), caller()))
+    entries = controller.items(List(state=LIVE, newest=True), MOST_NAMES)
+    entries = entries or controller.items(List(newest=True), MOST_NAMES)
+    known = [Named(one["reservation"]["owner"], one["reservation"]["name"], one["handle"]) for one in entries]
+    return near_reservations(which, known)

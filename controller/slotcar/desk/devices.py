@@ -9,7 +9,7 @@ from slotcar.desk.desk import Desk, answers
 from slotcar.desk.reading import instant_of
 from slotcar.desk.routers import Routers
 from slotcar.policy.caller import Caller
-from slotcar.recovery.comparison import difference_document
+from slotcar.recovery.comparison import comparison_document, difference_document
 from slotcar.rollout.holding import Hold
 from slotcar_client.wire import documents, verbs
 
@@ -17,6 +17,11 @@ from slotcar_client.wire import documents, verbs
 @answers(verbs.Difference)
 def difference(verb: verbs.Difference, desk: Desk, caller: Caller, now: datetime) -> documents.DifferenceOfDevice:
     return difference_document(verb.device, Routers(desk).compare([verb.device], caller, now))
+
+
+@answers(verbs.Differences)
+def differences(verb: verbs.Differences, desk: Desk, caller: Caller, now: datetime) -> documents.Comparison:
+    return comparison_document(Routers(desk).compare(verb.device, caller, now, verb.operation))
 
 
 @answers(verbs.Adopt)

@@ -26,14 +26,16 @@ class Routers:
 
     desk: Desk
 
-    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> FleetComparison:
+    def compare(
+        self, devices: Collection[str] | None, caller: Caller, now: datetime, verb: str = "difference"
+    ) -> FleetComparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
         seconds, and changes nothing.
 
         Raises:
             NoSuchDevice, NotPossible: see `slotcar.recovery.comparison.compare`.
         """
-        roles.require_overview(caller, "read a device", "difference")
+        roles.require_overview(caller, "read a device", verb)
         desk = self.desk
         pusher = pusher_for(desk.network, desk.settings, None, desk.clocks)
         return compare(desk.ledger, desk.network, pusher, now, devices)

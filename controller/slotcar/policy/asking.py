@@ -14,10 +14,10 @@ from slotcar.policy.verdict import NotAllowed, Verdict
 #: asked about when they are sent.
 ASKED_WHERE_DONE = frozenset((
     "adopt", "approvals", "approve", "audits", "bind", "cancel", "commit", "configurations", "controller", "create",
-    "delegate", "device_events", "device_states", "difference", "extend", "group_approve", "group_cancel", "group_commit",
-    "group_reject", "hold", "holds", "limits", "link_usage", "modify", "network", "policy_why", "preview_rollback",
-    "progress", "record_stream", "reject", "release", "resources", "revisions", "rollback", "settle_connections",
-    "share_give", "share_withdraw", "withdraw",
+    "delegate", "device_events", "device_states", "difference", "differences", "extend", "group_approve",
+    "group_cancel", "group_commit", "group_reject", "hold", "holds", "limits", "link_usage", "modify", "network",
+    "policy_why", "preview_rollback", "progress", "record_stream", "reject", "release", "resources", "revisions",
+    "rollback", "settle_connections", "share_give", "share_withdraw", "withdraw",
 ))  # fmt: skip
 #: Rights about an owner's reservations.
 ABOUT_RESERVATIONS = ("see", "change", "plan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from slotcar.base.timebase import MICROSECOND, Window
 from slotcar.book.shares import BackgroundShares
@@ -79,7 +79,7 @@ def must_be_wanted_still(ledger: Ledger, network: Network, comparison: FleetComp
             )
 
 
-def comparison_document(comparison: FleetComparison) -> dict[str, Any]:
+def comparison_document(comparison: FleetComparison) -> documents.Comparison:
     return {
         "different": [{"device": one.device, "diff": list(one.diff)} for one in comparison.diffs],
         "equal": list(comparison.equal),

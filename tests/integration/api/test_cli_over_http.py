@@ -140,7 +140,8 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     astro.post("/v1/reservations", json=body("theirs", owner=None)).raise_for_status()
     for verb in (("status",), ("enquire", "--add")):
         theirs = cli(*verb, "astro/theirs")
-        assert (theirs.code, theirs.err.splitlines()[-1]) == (1, "there is no reservation astro/theirs")
+        last = theirs.err.splitlines()[-1]
+        assert (theirs.code, last) == (1, "there is no reservation astro/theirs; there is none yet")
     taken = cli("create", "--name", "cms", "--rate", "1 Mbit/s", *FLOW, *HOURS)
     assert (taken.code, "another owner's reservation" in taken.err) == (3, True)
     assert "only an operator or an auditor may" in cli("render").err

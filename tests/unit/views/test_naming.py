@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.views.naming import near_reservations
-from tests.support.requests import reservation
-from tests.unit.views.test_timeline import entry
+from slotcar.views.naming import Named, near_reservations
 
-ENTRIES = [entry(1, (0, 60)), entry(2, (0, 60))]
-OWNER = reservation("n1").owner
+OWNER = "hep"
+KNOWN = [Named(OWNER, "n1", "h1"), Named(OWNER, "n2", "h2")]
 
 
 @pytest.mark.parametrize(
@@ -22,7 +20,7 @@ OWNER = reservation("n1").owner
     ],
 )
 def test_what_is_near_is_named(which: str, words: str) -> None:
-    assert near_reservations(which, ENTRIES).startswith(words)
+    assert near_reservations(which, KNOWN).startswith(words)
 
 
 def test_where_there_is_none_that_is_said() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from slotcar_client.wire import documents
 from slotcar_client.wire.documents import Time
-from slotcar_client.wire.verbs.texts import Device, Reason
+from slotcar_client.wire.verbs.texts import Device, Line, Reason
 from slotcar_client.wire.verbs.verb import BODY, CHANGE, Verb
 
 
@@ -25,6 +26,18 @@ class Difference(
     """
 
     device: Device
+
+
+@dataclass(frozen=True)
+class Differences(
+    Verb[documents.Comparison],
+    to="GET /v1/differences",
+    summary="Where devices differ from what is wanted now",
+    errors=(401, 403, 404, 422, 503),
+):
+    """As `difference` of each, all of them read at once."""
+
+    device: Annotated[Sequence[Line] | None, "only this one; may be repeated; all, without"] = None
 
 
 @dataclass(frozen=True)
