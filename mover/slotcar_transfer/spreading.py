@@ -189,9 +189,9 @@ class Spread:
             options.slotcar, f"spread-{self._job}", until, options.service, self._steering, self.display.say,
             self._lost, options.owner, more,
         )  # fmt: skip
-        for entry in [reservation.earlier()]:
-            if entry is not None and entry["reservation"].get("receivers") == more["receivers"]:
-                self._port = entry["reservation"]["source"]["port"] or self._port
+        earlier = reservation.earlier()
+        if earlier is not None and earlier["reservation"].get("receivers") == more["receivers"]:
+            self._port = earlier["reservation"]["source"]["port"] or self._port
         here = options.here or socket.gethostname()
         volume = sum(self._names[name].stat().st_size for name in frozenset[str]().union(*missing.values()))
         reservation.begin(

@@ -82,7 +82,7 @@ def _object(line: str) -> TcObject:
                 return _class(device, words)
             case ["filter", "dev", device, hook, *_]:
                 return _filter(device, hook, line)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, ZeroDivisionError) as error:
         raise ValueError(f"no line of Slotcar's: {line!r}") from error
     raise ValueError(f"no line of Slotcar's: {line!r}")
 
