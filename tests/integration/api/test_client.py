@@ -141,12 +141,13 @@ def _hand_on_and_withdraw(slotcar: Slotcar, handle: str) -> None:
         slotcar.withdraw(handle, "bob")
 
 
-def _ask_for_groups(slotcar: Slotcar) -> None:
-    def group(name: str, port: int, rate: str) -> dict[str, Any]:
-        flow = {key: one for key, one in body(rate=rate).items() if key not in ("name", "owner", "start", "duration")}
-        line = {"name": "line", "network": flow | {"destination": f"lbnl-premium:{port}"}}
-        return {"name": name, "owner": "hep", "start": START.isoformat(), "duration": "PT1H", "members": [line]}
+def group(name: str, port: int, rate: str) -> dict[str, Any]:
+    flow = {key: one for key, one in body(rate=rate).items() if key not in ("name", "owner", "start", "duration")}
+    line = {"name": "line", "network": flow | {"destination": f"lbnl-premium:{port}"}}
+    return {"name": name, "owner": "hep", "start": START.isoformat(), "duration": "PT1H", "members": [line]}
 
+
+def _ask_for_groups(slotcar: Slotcar) -> None:
     held = slotcar.group_create(group("held", 5006, "1 Mbit/s"), hold="5 min")["handle"]
     assert slotcar.group(held)["state"] == "held"
     assert [one["handle"] for one in slotcar.groups(owner="hep", state=["held"], newest=True)] == [held]
@@ -215,7 +216,7 @@ def _send_what_has_no_method(slotcar: Slotcar, handle: str) -> None:
     assert slotcar.send(verbs.Connections())["items"] == []
     assert slotcar.send(verbs.Domains())["domain"] is None
     for one in (
-        verbs.Connect(body("over")), verbs.ConnectTogether({"name": "run", "owner": "hep"}),
+        verbs.Connect(body("over")), verbs.ConnectTogether(group("run", 5008, "1 Mbit/s")),
         verbs.ReportConnection("c-1", "1 GB"),
         verbs.ConnectFurther("c-1"), verbs.ShowTicket("c-1"), verbs.CommitConnection("c-1"),
         verbs.ModifyConnection("c-1", body("over")), verbs.EndConnection("c-1"), verbs.ConnectionStatus("c-1"),
