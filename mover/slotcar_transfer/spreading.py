@@ -282,7 +282,7 @@ class Spread:
     ) -> dict[str, Any]:
         receivers = [
             {"receiver": name, "proved": sorted(digests.keys() - lacks), "lacks": sorted(lacks),
-             "why": why.get(name, "its copy is not what was sent" if lacks else "")}
+             "why": why.get(name, "is not there as it was sent" if lacks else "")}
             for name, lacks in missing.items()
         ]  # fmt: skip
         size = sum(file.stat().st_size for file in self._names.values())

@@ -13,7 +13,11 @@ from tests.support.multicast import ADDRESSES, can_be_made, opened
 from tests.support.patience import wait_for
 from tests.support.transfers import end_of
 
-pytestmark = pytest.mark.skipif(not can_be_made(), reason="namespaces need root, and uftp is to be installed")
+#: Packets that a busy machine loses count as lost on the way. In short: tests/unit/transfer/test_{uftp,gathering}.py.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not can_be_made(), reason="namespaces need root, and uftp is to be installed"),
+]
 
 
 def fill(folder: Path, **sizes: int) -> list[str]:
@@ -89,7 +93,6 @@ def test_requests_for_one_file_become_one_session(tmp_path: Path) -> None:
         assert "there is no new/other" in end_of(lan.start_ask("near", "here:new/other"), code=1).err
 
 
-@pytest.mark.slow  # in short: repair and proof by the same command, without proxies
 def test_proxies_answer_for_a_subnet_and_lead_where_no_multicast_is(tmp_path: Path) -> None:
     """Two receivers of one subnet answer by one proxy; a third is beyond a router that forwards unicast alone."""
     files = fill(tmp_path / "files", raw=3_000_000)
