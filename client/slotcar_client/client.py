@@ -67,7 +67,7 @@ class Slotcar:
         api: its address, such as `https://slotcar.example.net`.
         token: of `slotcar token create`, or an issuer's; or what gives one, asked before each request.
         retries: how often what failed is tried again, as far as that is safe.
-        timeout_s: of one attempt.
+        timeout_s: of one attempt, but of a verb that says how long its answer may take (`Verb.answer_s`).
         options: further ones of `httpx.Client`, such as `verify`.
 
     Raises:
@@ -451,9 +451,10 @@ def _auth(token: Bearer) -> Callable[[httpx.Request], httpx.Request] | None:
 
 def _arguments(request: Request) -> dict[str, Any]:
     body = {} if request.body is None else {"json": request.body}
+    longer = {} if request.answer_s is None else {"timeout": httpx.Timeout(ANSWER_S, read=request.answer_s)}
     return {
         "method": request.method, "url": request.path, "params": dict(request.query), "headers": dict(request.headers),
-        **body,
+        **body, **longer,
     }  # fmt: skip
 
 

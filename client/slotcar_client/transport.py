@@ -24,6 +24,7 @@ class Request:
     """Attributes:
     body: JSON; None for none.
     repeatable: whether it may be sent again where nobody knows whether it arrived.
+    answer_s: how long the answer may take, where that is longer than the client waits otherwise.
     """
 
     method: str
@@ -32,6 +33,7 @@ class Request:
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = True
+    answer_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

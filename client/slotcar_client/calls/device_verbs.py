@@ -30,7 +30,7 @@ def holds() -> Conversation[list[documents.Hold]]:
 
 
 def differences(device: Iterable[str] = ()) -> Conversation[documents.Comparison]:
-    """As `difference` of each of these devices, or of all, read at once: give a client of many a `timeout_s` of minutes."""
+    """As `difference` of each of these devices, or of all, read at once."""
     return (yield from send(verbs.Differences(list(device) or None)))
 
 

@@ -23,9 +23,9 @@ PAGE = 1000
 
 def send_json(
     method: str, path: str, query: Json | None = None, body: Any = None, headers: Mapping[str, str] | None = None,
-    repeatable: bool = True,
+    repeatable: bool = True, answer_s: float | None = None,
 ) -> Conversation[Any]:  # fmt: skip
-    answer = yield Request(method, path, without_unset(query or {}), body, headers or {}, repeatable)
+    answer = yield Request(method, path, without_unset(query or {}), body, headers or {}, repeatable, answer_s)
     if not isinstance(answer.body, dict):
         raise Wrong(answer.status, {"detail": f"it answers {answer.status} without JSON, and so not as Slotcar does"})
     return answer.body
@@ -59,7 +59,7 @@ def _answered(verb: Verb[T]) -> Conversation[T]:
     stated = {key: value for key, value in keys.items() if value is not None} or keys or None
     body = next(iter(given[Place.WHOLE].values()), stated)
     headers = _headers(given, needs_version=defaults.get("version") is MISSING)
-    return (yield from send_json(verb.method, path, given[Place.QUERY], body, headers, verb.repeatable))
+    return (yield from send_json(verb.method, path, given[Place.QUERY], body, headers, verb.repeatable, verb.answer_s))
 
 
 def _headers(given: Mapping[Place, Json], *, needs_version: bool) -> dict[str, str]:

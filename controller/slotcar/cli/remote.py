@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from slotcar_client.contexts import Bearer
 
 LARGEST_TOKEN_BYTES = 4096
-#: A controller that lives on this machine is waited for: it may read a thousand routers, some of which do not answer.
-READING_S = 600.0
 Api = Annotated[
     str | None,
     typer.Option(
@@ -57,13 +55,15 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
         token = place.bearer
     elif _is_for(address, os.environ.get("SLOTCAR_API")):
         token = token_of(os.environ)
-    chosen = load_settings()
-    names_none = not (address or token or place) and "listen_port" not in chosen.model_fields_set
-    if names_none and (path := answering_socket(chosen)):
-        with controller_at(path, attempts) as slotcar:
-            yield slotcar
-        return
-    api = address or (place.api if place else _own_address(chosen))
+    api = address or (place.api if place else None)
+    if api is None:
+        chosen = load_settings()
+        names_none = token is None and "listen_port" not in chosen.model_fields_set
+        if names_none and (path := answering_socket(chosen)):
+            with controller_at(path, attempts) as slotcar:
+                yield slotcar
+            return
+        api = _own_address(chosen)
     ask_controller(api, place.name if place else "")
     with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
         yield slotcar
@@ -78,9 +78,7 @@ def controller_at(path: Path, attempts: int = 5) -> Iterator[Slotcar]:
 
     ask_controller(f"unix:{path.absolute()}")
     transport = httpx.HTTPTransport(uds=str(path))
-    with Slotcar(
-        "http://localhost", retries=Retries(attempts=attempts), transport=transport, timeout_s=READING_S
-    ) as slotcar:
+    with Slotcar("http://localhost", retries=Retries(attempts=attempts), transport=transport) as slotcar:
         yield slotcar
 
 

@@ -162,25 +162,20 @@ def sender(inventory: Path | None = None, *, network: bool = True) -> Iterator[A
     """
     from slotcar.cli.local_socket import answering_socket
     from slotcar.cli.place import Declined, chosen_place
-
-    place = chosen_place()
-    by_socket = answering_socket(settings()) if place is None and inventory is None else None
-    if place is None and by_socket is None:
-        with desk(inventory, network=network) as opened:
-            yield NearDesk(opened)
-        return
     from slotcar.cli.remote import controller_at, remote
 
-    if by_socket is not None:
-        with controller_at(by_socket) as slotcar:
+    place = chosen_place()
+    if place is not None:
+        if inventory is not None:
+            raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
+        with remote(None, None) as slotcar:
             yield FarDesk(slotcar)
-        return
-    assert place is not None
-
-    if inventory is not None:
-        raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
-    with remote(None, None) as slotcar:
-        yield FarDesk(slotcar)
+    elif inventory is None and (path := answering_socket(settings())) is not None:
+        with controller_at(path) as slotcar:
+            yield FarDesk(slotcar)
+    else:
+        with desk(inventory, network=network) as opened:
+            yield NearDesk(opened)
 
 
 def require_local_ledger(what: str) -> None:

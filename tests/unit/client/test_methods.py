@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import pydoc
 
+import httpx
 import pytest
 
 from slotcar_client import AsyncSlotcar, Slotcar
 from slotcar_client.__main__ import VERBS
+from slotcar_client.wire import verbs
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -37,3 +39,16 @@ def test_help_shows_parameters_and_words() -> None:
     assert "Makes a hold firm" in shown
     with Slotcar("http://127.0.0.1:9") as slotcar:
         assert list(inspect.signature(slotcar.commit).parameters) == ["which", "version"]
+
+
+def test_an_answer_that_takes_long_is_waited_for_by_its_verb_alone() -> None:
+    waited: dict[str, float] = {}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        waited[request.url.path] = request.extensions["timeout"]["read"]
+        return httpx.Response(200, json={"items": [], "different": [], "equal": [], "failed": []})
+
+    with Slotcar("http://127.0.0.1:9", transport=httpx.MockTransport(answer), timeout_s=7) as slotcar:
+        slotcar.differences()
+        slotcar.holds()
+    assert waited == {"/v1/differences": verbs.Differences.answer_s, "/v1/holds": 7}

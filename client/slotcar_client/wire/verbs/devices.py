@@ -11,6 +11,9 @@ from slotcar_client.wire.documents import Time
 from slotcar_client.wire.verbs.texts import Device, Line, Reason
 from slotcar_client.wire.verbs.verb import BODY, CHANGE, Verb
 
+#: A thousand devices may be read, of which some do not answer.
+READING_S = 600.0
+
 
 @dataclass(frozen=True)
 class Difference(
@@ -34,6 +37,7 @@ class Differences(
     to="GET /v1/differences",
     summary="Where devices differ from what is wanted now",
     errors=(401, 403, 404, 422, 503),
+    answer_s=READING_S,
 ):
     """As `difference` of each, all of them read at once."""
 

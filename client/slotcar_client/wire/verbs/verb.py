@@ -75,6 +75,7 @@ class Verb(Generic[T]):
     errors: the statuses that it may answer with beside those of every operation.
     created: it is answered with 201. location: where to find what was created, by the keys of the answer.
     repeatable: whether it may be sent again where nobody knows whether it arrived.
+    answer_s: how long its answer may take, in seconds, where that is longer than of others; None for as long as of others.
     settles: the states in one of which a reservation is where an attempt of this verb has arrived that was lost.
     by_hand: its route is, for it can also stream.
     body: what its body is called, where it is not called as the verb is. answer: the document's type.
@@ -89,6 +90,7 @@ class Verb(Generic[T]):
     created: ClassVar[bool]
     location: ClassVar[str]
     repeatable: ClassVar[bool]
+    answer_s: ClassVar[float | None]
     settles: ClassVar[tuple[str, ...]]
     by_hand: ClassVar[bool]
     body: ClassVar[Form]
@@ -99,13 +101,13 @@ class Verb(Generic[T]):
     def __init_subclass__(
         cls, *, to: str, summary: str, errors: tuple[int, ...] = (), created: bool = False, location: str = "",
         repeatable: bool = True, settles: tuple[str, ...] = (), by_hand: bool = False, body: Form | None = None,
-        **more: Any,
+        answer_s: float | None = None, **more: Any,
     ) -> None:  # fmt: skip
         super().__init_subclass__(**more)
         cls.operation = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         cls.family = cls.__module__.rpartition(".")[2]
         cls.method, _, cls.address = to.partition(" ")
         cls.summary, cls.errors, cls.created, cls.location = summary, errors, created, location
-        cls.repeatable, cls.settles, cls.by_hand = repeatable, settles, by_hand
+        cls.repeatable, cls.settles, cls.by_hand, cls.answer_s = repeatable, settles, by_hand, answer_s
         cls.body = body or Form(f"{cls.__name__}In")
         (cls.answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
