@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
 )
 def enquire(
     options: dict[str, object],
+    context: typer.Context,
     add: Annotated[
         str | None,
         typer.Option(
@@ -57,11 +58,16 @@ def enquire(
             answer = controller.send(verbs.Addable(controller.handle_of(add)))
     else:
         _require_ends(options)
-        usual = {
-            key: value for key, value in _TO_GROUPS.items() if "receivers" in options and options[key] == _USUAL[key]
-        }
-        answer = _enquired({**options, **usual}, inventory, offline)
+        answer = _enquired({**options, **_usual_to_group(options, context)}, inventory, offline)
     emit(answer, form, lambda: _print(answer))
+
+
+def _usual_to_group(options: Mapping[str, object], context: typer.Context) -> Mapping[str, str]:
+    """What is asked of a multicast group, where the command line says nothing else."""
+    if "receivers" not in options:
+        return {}
+    sources = {key: context.get_parameter_source(key) for key in _TO_GROUPS}
+    return {key: _TO_GROUPS[key] for key, source in sources.items() if source is not None and source.name == "DEFAULT"}
 
 
 def _require_nothing_else(options: Mapping[str, object], offline: bool) -> None:

@@ -13,6 +13,7 @@ from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
 FLOW = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "--owner", "hep")
+TO_GROUP = ("-s", "anl-premium", "-t", "239.1.2.3:5001", "--receivers", "lbnl-premium", "--duration", "1 h")
 
 
 def says(done: object, code: int, *words: str) -> None:
@@ -76,6 +77,8 @@ def test_all_mistakes_of_all_files_come_in_one_pass(offline: Cli, reservations: 
         (("enquire", *FLOW[:4], "--duration", "1 fortnight"), ("fortnight",)),
         (("enquire", "-s", "anl-premium", "-t", "nowhere", "--duration", "1 h"), ("nowhere",)),
         (("enquire", "-s", "anl-premium", "--duration", "1 h"), ("--destination", "--add")),
+        (("enquire", *TO_GROUP, "--protocol", "tcp"), ("multicast group", "udp")),
+        (("enquire", *TO_GROUP, "--direction", "both"), ("multicast group", "forward")),
         (("enquire", "--add", "hep/nothing"), ("hep/nothing",)),
         (("enquire", "--add", "hep/nothing", "--duration", "1 h"), ("--duration", "cannot be combined with --add")),
         (("enquire", "--add", "hep/nothing", "--offline"), ("--offline", "empty ledger")),
