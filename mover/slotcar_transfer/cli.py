@@ -53,6 +53,15 @@ app = typer.Typer(
     " FILE … --to A --to B sends them to several hosts at once: the command `spread`, whose name may be left out, too.",
 )  # fmt: skip
 
+Service = Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")]
+Owner = Annotated[str | None, typer.Option("--owner", help="the reservation's owner; by default the token's")]
+Here = Annotated[
+    str | None, typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory")
+]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")]
+Context = Annotated[
+    str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
+]
 Home = Annotated[
     Path | None,
     typer.Option("--home", envvar="SLOTCAR_TRANSFER_HOME", help="folder of the key and of the known ends"),
@@ -69,14 +78,9 @@ def copy(
             "--by", help="the deadline: `now + 3 h`, or a time with its zone; without it nothing is reserved"
         ),
     ] = None,
-    service: Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")] = "ip-premium",
-    owner: Annotated[
-        str | None, typer.Option("--owner", help="the reservation's owner; by default the token's")
-    ] = None,
-    here: Annotated[
-        str | None,
-        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
-    ] = None,
+    service: Service = "ip-premium",
+    owner: Owner = None,
+    here: Here = None,
     at_most: Annotated[
         str | None, typer.Option("--at-most", help="the highest rate to reserve, such as 400 Mbit/s")
     ] = None,
@@ -86,7 +90,7 @@ def copy(
     rtt: Annotated[
         str | None, typer.Option("--rtt", help="the longest round-trip time, for the policer's burst")
     ] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")] = None,
+    label: Labels = None,
     additional: Annotated[bool, typer.Option(help="the second connection, which takes what is free")] = True,
     stop_at_deadline: Annotated[
         bool, typer.Option("--stop-at-deadline", help="stop at the deadline, and keep what has arrived")
@@ -105,9 +109,7 @@ def copy(
         list[str] | None,
         typer.Option("--firefly-to", help="HOST[:PORT] that also gets the announcements; may be repeated"),
     ] = None,
-    context: Annotated[
-        str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
-    ] = None,
+    context: Context = None,
     record: Annotated[
         bool,
         typer.Option(help="tell a known controller what a transfer without --by took; later ones are foretold by it"),
@@ -182,14 +184,9 @@ def spread(
     loss: Annotated[
         int, typer.Option("--loss", min=1, max=100, help="per cent of a section; who lacks more of it is left behind")
     ] = 20,
-    service: Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")] = "ip-premium",
-    owner: Annotated[
-        str | None, typer.Option("--owner", help="the reservation's owner; by default the token's")
-    ] = None,
-    here: Annotated[
-        str | None,
-        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
-    ] = None,
+    service: Service = "ip-premium",
+    owner: Owner = None,
+    here: Here = None,
     interface: Annotated[
         str | None, typer.Option("--interface", help="this host's interface or address to send from")
     ] = None,
@@ -197,10 +194,8 @@ def spread(
         list[str] | None,
         typer.Option("--proxy", help="address of a proxy that answers for receivers; may be repeated"),
     ] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")] = None,
-    context: Annotated[
-        str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
-    ] = None,
+    label: Labels = None,
+    context: Context = None,
     home: Home = None,
 ) -> None:
     """Send files to several hosts at once by multicast, and prove each copy. Ends with 0 when all have all, else 1."""
@@ -244,10 +239,7 @@ def serve(
     at_most: Annotated[
         str | None, typer.Option("--gather-at-most", help="the rate, and the highest one to reserve")
     ] = None,
-    here: Annotated[
-        str | None,
-        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
-    ] = None,
+    here: Here = None,
     interface: Annotated[
         str | None, typer.Option("--interface", help="this host's interface or address to send to the group from")
     ] = None,
