@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from benchmarks.common import Figure, Say, count
 from benchmarks.domains.simulation import Simulation
 
@@ -18,6 +20,7 @@ QUICK_DOMAINS, QUICK_REQUESTS = 20, 200
 
 def measure(quick: bool, say: Say) -> Iterator[Figure]:
     domains, requests = (QUICK_DOMAINS, QUICK_REQUESTS) if quick else (DOMAINS, REQUESTS)
+    at_rest_bytes = _memory_bytes()
     with tempfile.TemporaryDirectory() as folder:
         say(f"{domains} domains")
         simulation = Simulation.start(domains, SEED, Path(folder))
@@ -27,6 +30,7 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
                 say(f"{count(number)} of {count(requests)} requests over {domains} domains")
             admitted += simulation.ask(number)
         took_s = time.process_time() - began_s
+        grown_bytes = _memory_bytes() - at_rest_bytes
     if problems := simulation.problems():
         raise AssertionError(problems[:5])
     of = f"{count(requests)} requests over {domains} domains"
@@ -41,3 +45,8 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     yield Figure(
         "exchanges of a message and its answer", 1000 * took_s / simulation.exchanges, "ms", lower_is_better=True
     )
+    yield Figure("memory of all domains together", grown_bytes / 2**20, "MiB", lower_is_better=True)
+
+
+def _memory_bytes() -> int:
+    return psutil.Process().memory_info().rss
