@@ -88,20 +88,47 @@ def _packed(
             blocks[number] = _carried(proposal, usable, one.transfer.at_least_bps)
             others.append(number)
         occupy(tables, one, blocks[number])
-    for number in others:
+    for place, number in enumerate(others):
         one, needed = movables[number], movables[number].transfer.microbits
         spare = microbits(blocks[number]) - needed
         if 0 <= spare * _MUCH <= needed:
             continue
-        at_least_bps = one.transfer.at_least_bps
-        occupy(tables, one, blocks[number], sign=-1)
         if spare < 0:
-            blocks[number] = raised(blocks[number], usable_by(tables, one, sls), needed, at_least_bps)
+            _raise_before(tables, movables, blocks, number, others[place + 1 :], sls)
         if microbits(blocks[number]) < needed:
             return None
-        blocks[number] = lowered(blocks[number], needed, at_least_bps)
+        occupy(tables, one, blocks[number], sign=-1)
+        blocks[number] = lowered(blocks[number], needed, one.transfer.at_least_bps)
         occupy(tables, one, blocks[number])
     return [merged(one) for one in blocks]
+
+
+def _raise_before(
+    tables: SlotTables,
+    movables: Sequence[Movable],
+    blocks: list[Profile],
+    number: int,
+    later: Sequence[int],
+    sls: Mapping[str, Sls] | None,
+) -> None:
+    """Gives a transfer that is short what is free; then what those that are placed later have, the latest first.
+
+    A later one has more of its window left to make that up. The tables and `blocks` are changed.
+    """
+    one = movables[number]
+    needed, at_least_bps = one.transfer.microbits, one.transfer.at_least_bps
+    for other in (None, *reversed(later)):
+        occupy(tables, one, blocks[number], sign=-1)
+        if other is not None:
+            occupy(tables, movables[other], blocks[other], sign=-1)
+        blocks[number] = raised(blocks[number], usable_by(tables, one, sls), needed, at_least_bps)
+        occupy(tables, one, blocks[number])
+        if other is not None:
+            usable = usable_by(tables, movables[other], sls)
+            blocks[other] = _carried(blocks[other], usable, movables[other].transfer.at_least_bps)
+            occupy(tables, movables[other], blocks[other])
+        if microbits(blocks[number]) >= needed:
+            return
 
 
 def usable_by(tables: SlotTables, one: Movable, sls: Mapping[str, Sls] | None) -> Free:

@@ -16,8 +16,8 @@ from slotcar.admission.crowding import must_exceed
 from slotcar.admission.deadline import Shape, Transfer, earliest
 from slotcar.admission.free import Free, free_in
 from slotcar.admission.moves import Room, make_room
-from slotcar.admission.packing import jointly_placed, lowered, raised
-from slotcar.admission.program import LinearProgram, Movable
+from slotcar.admission.packing import jointly_placed, lowered, packed, raised
+from slotcar.admission.program import LinearProgram, Movable, ProposedProfile
 from slotcar.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
 from slotcar.admission.step_rules import LEAST_STEP_US, keeps_rules, lengthened
 from slotcar.base.timebase import Window, from_us, to_us
@@ -32,6 +32,10 @@ NONE_FROZEN = timedelta(0)
 
 def span(start: float, end: float) -> Window:
     return Window.of_us(to_us(T0) + round(start * PART_US), to_us(T0) + round(end * PART_US))
+
+
+def ends(start: float, end: float) -> tuple[int, int]:
+    return span(start, end).start_us, span(start, end).end_us
 
 
 def steps(*rows: tuple[float, float, int]) -> Profile:
@@ -81,6 +85,24 @@ def test_the_linear_program_alone_finds_that_schedule() -> None:
     profiles = jointly_placed(book(2), [Movable(one, one.window) for one in transfers], Simplex(), {})
     assert profiles is not None
     assert all(microbits(profile) >= one.microbits for profile, one in zip(profiles, transfers, strict=True))
+
+
+def test_what_is_less_than_the_least_rate_is_taken_from_who_has_time_left() -> None:
+    """The proposal fills the link until the first deadline, with a hundredth of it where 32,768 bit/s are the least."""
+    hundredth, least_bps = MBPS // 100, 32_768
+    urgent = replace(transfer(1, 0, 2), volume_bytes=UNIT_BYTES + UNIT_BYTES // 100, at_least_bps=least_bps)
+    patient = replace(transfer(1, 0, 4), volume_bytes=UNIT_BYTES - UNIT_BYTES // 100, at_least_bps=least_bps)
+    proposed = [
+        ProposedProfile((RateStep(*ends(0, 1), hundredth), RateStep(*ends(1, 2), MBPS)), 1),
+        ProposedProfile(
+            (RateStep(*ends(0, 1), MBPS - hundredth), RateStep(*ends(1, 2), 0), RateStep(*ends(2, 4), 0)), 1
+        ),
+    ]
+    profiles = packed(book(), [Movable(one, one.window) for one in (urgent, patient)], proposed, {})
+    assert profiles is not None
+    assert all(microbits(profile) >= one.microbits for profile, one in zip(profiles, (urgent, patient), strict=True))
+    assert profiles[0][0].rate_bps == least_bps
+    assert profiles[1][0].rate_bps <= MBPS - least_bps
 
 
 def test_a_fixed_request_moves_whoever_stands_in_its_way_and_nobody_else() -> None:
