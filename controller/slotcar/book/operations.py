@@ -25,7 +25,7 @@ from slotcar.book.model import (
     Terms,
 )
 from slotcar.book.operation import OnEntry, Operation, expire, require_allowed
-from slotcar.book.permitting import DecidedAhead, check_permitted, decide_ahead
+from slotcar.book.permitting import DecidedAhead, check_permitted, decide_ahead, requester_of
 from slotcar.book.recording import IN_STATE, ask, by_whom, modified, record
 from slotcar.book.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.book.rules.flows import FlowClaim, ReservedFlow
@@ -255,10 +255,7 @@ class Admit(Operation[Entry | Refused]):
     @property
     def _remembered(self) -> Requester | None:
         """Who asks, where the reservation may be moved later."""
-        request = self.request
-        if request.caller is None or request.reservation.need is None:
-            return None
-        return Requester(str(request.actor), self._requester, self.now, request.attestation)
+        return requester_of(self.request, self.now, self.together)
 
     def _repeated(self, transaction: Transaction) -> Entry | None:
         key = self.request.idempotency_key

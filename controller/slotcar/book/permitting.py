@@ -41,6 +41,7 @@ from slotcar.reservation.model import Reservation
 from slotcar_client.wire.events import PolicyPermitted, PolicyRefused
 
 TOTALS_ALONE = frozenset({TOTALS})
+TOTALS_AND_SLOTS = TOTALS_ALONE | OF_SLOTS
 
 
 class LiveBeside(Protocol):
@@ -121,14 +122,12 @@ class _Uncounted:
 
 
 def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
-    """Asks what can be asked of a request before the lock, for each of its ways; nothing where nobody is asked, or where
-    what a neighbour has depends on the slots."""
+    """Asks what can be asked of a request before the lock, for each of its ways; nothing where nobody is asked. Of a volume
+    by a deadline that is asked, too, which will be when it is to have other slots."""
     caller, site, need = request.caller, terms.policy.reserving.site, request.reservation.need
     if caller is None or site.policies.is_open(ACTION, kind_of(caller)):
         return ()
-    if need is not None and caller.member_of.domain is not None:
-        return ()
-    unknown = TOTALS_ALONE if need is None else TOTALS_ALONE | OF_SLOTS
+    unknown = TOTALS_ALONE if need is None else TOTALS_AND_SLOTS
     ahead = []
     for number in range(1 + len(request.alternatives)):
         way = request.on(number)
@@ -136,7 +135,17 @@ def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> tupl
         about = _about(terms, _Uncounted(), way, entry, caller, now)
         half = site.policies.first_half(question_of(caller, about.wanted, site, now), unknown)
         ahead.append(DecidedAhead(terms, way, about, half))
+        if need is not None:
+            ask_ahead_of_move(terms, replace(entry, requester=requester_of(request, now)))
     return tuple(ahead)
+
+
+def requester_of(request: AdmissionRequest, now: datetime, together: str = "") -> Requester | None:
+    """Who asks, where the reservation may be moved later. `together`: see `slotcar.policy.recalling`."""
+    if request.caller is None or request.reservation.need is None:
+        return None
+    kept = kept_of(request.caller, request.reservation.owner, together)
+    return Requester(str(request.actor), kept, now, request.attestation)
 
 
 def check_permitted(
@@ -153,24 +162,55 @@ def check_permitted(
             _check(transaction, request, with_proposed_change(entry), request.caller, ahead, now)
 
 
-def policies_against_move(transaction: Transaction, entry: Entry, old: Entry, now: datetime) -> str:
-    """Which policies do not let a transfer have slots that nobody asked for, to make room or to be done in time, in words;
-    empty where they do. They are asked as whom it was that asked for it, with the notice and the attestation of then,
-    about its slots to come. What takes no more at any instant than it has is not asked about.
+@dataclass(frozen=True, slots=True)
+class MoveQuestion:
+    """What policies are asked about slots of a transfer that nobody asked for: as whom it was that asked for it, with the
+    notice and the attestation of then.
+
+    Attributes:
+        wanted: with neither totals nor the slots that it would get.
+        half: what they say without these.
     """
-    site, reservation = transaction.terms.policy.reserving.site, entry.reservation
-    windows = windows_from(entry, now)
+
+    caller: Caller
+    wanted: WantedReservation
+    at: datetime
+    half: FirstHalf
+
+
+def ask_ahead_of_move(terms: Terms, entry: Entry) -> MoveQuestion | None:
+    """What policies that read neither totals nor slots say of it; they are asked once, for all its moves. None where nobody
+    is asked."""
+    site, reservation = terms.policy.reserving.site, entry.reservation
     requester = entry.requester or Requester(reservation.owner, None, entry.created_at)
     caller = recalled(requester.name, reservation.owner, requester.kept, site)
-    is_more = any(step.rate_bps for step in excess(profile_of(reservation), profile_of(old.reservation)))
-    if not windows or not is_more or site.policies.is_open(ACTION, kind_of(caller)):
+    if site.policies.is_open(ACTION, kind_of(caller)):
+        return None
+    wanted = asked_for(
+        terms, _Uncounted(), entry, caller, requester.at, is_change=False, is_hold=False,
+        attestation=requester.attestation,
+    ).wanted  # fmt: skip
+    half = site.policies.first_half_once(question_of(caller, wanted, site, requester.at), TOTALS_AND_SLOTS)
+    return MoveQuestion(caller, wanted, requester.at, half)
+
+
+def policies_against_move(transaction: Transaction, entry: Entry, old: Entry, now: datetime) -> str:
+    """Which policies do not let a transfer have slots that nobody asked for, to make room or to be done in time, in words;
+    empty where they do. They are asked about its slots to come. What takes no more at any instant than it has is not asked
+    about.
+    """
+    terms = transaction.terms
+    site, windows = terms.policy.reserving.site, windows_from(entry, now)
+    is_more = any(step.rate_bps for step in excess(profile_of(entry.reservation), profile_of(old.reservation)))
+    question = ask_ahead_of_move(terms, entry) if windows and is_more else None
+    if question is None:
         return ""
-    about = asked_for(
-        transaction.terms, LiveInTransaction(transaction), entry, caller, now, is_change=False, is_hold=False,
-        attestation=requester.attestation, attested_at=requester.at,
-    )  # fmt: skip
-    wanted = replace(about.wanted, windows=windows)
-    verdict = site.policies.decide(question_of(caller, wanted, site, requester.at))
+    wanted = replace(question.wanted, windows=windows)
+    if not question.half.is_certain:
+        totals = _totals(site, LiveInTransaction(transaction), entry, question.caller, now)
+        wanted = replace(wanted, totals=totals)
+    rest = {TOTALS: totals_in_context(wanted), **slots_in_context(wanted, site.zone, question.at)}
+    verdict = site.policies.second_half(question.half, rest)
     if verdict.allowed:
         return ""
     names = ", ".join(rule.name for rule in verdict.by)
@@ -242,16 +282,25 @@ def _decided(
     if before is None:
         about = _about(terms, beside, request, entry, caller, now)
         return about, site.policies.decide(question_of(caller, about.wanted, site, now))
-    wanted, amount = before.about.wanted, entry.amount
-    if not before.half.is_certain:
+    wanted, half = before.about.wanted, before.half
+    if not half.is_certain:
         wanted = replace(wanted, totals=_totals(site, beside, entry, caller, now))
     rest: dict[str, Any] = {TOTALS: totals_in_context(wanted)}
     if entry.reservation.need is not None:
-        wanted = replace(
-            wanted, rate_bps=amount.rate_bps, volume_bits=amount.volume_bits, windows=entry.reservation.slots
-        )
+        wanted = _with_slots(terms, wanted, entry, caller)
         rest |= slots_in_context(wanted, site.zone, now)
-    return replace(before.about, wanted=wanted), site.policies.second_half(before.half, rest)
+        if wanted.domain != before.about.wanted.domain:
+            half = site.policies.of_entities(half, question_of(caller, wanted, site, now))
+    return replace(before.about, wanted=wanted), site.policies.second_half(half, rest)
+
+
+def _with_slots(terms: Terms, wanted: WantedReservation, entry: Entry, caller: Caller) -> WantedReservation:
+    """With what the slots say that it has got."""
+    amount, reservation = entry.amount, entry.reservation
+    return replace(
+        wanted, rate_bps=amount.rate_bps, volume_bits=amount.volume_bits, windows=reservation.slots,
+        domain=_domain(terms, caller, reservation),
+    )  # fmt: skip
 
 
 def _check(

@@ -6,8 +6,9 @@ Since the last report a transfer is taken to have moved what its profile says; o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Self
 
 from slotcar.admission.deadline import KEPT_ABOVE_PERMILLE
 from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_of
@@ -15,8 +16,9 @@ from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
 from slotcar.base.timebase import to_us
 from slotcar.book.batch import Needs
 from slotcar.book.errors import StaysBecause
-from slotcar.book.model import Entry, State
+from slotcar.book.model import Entry, State, Terms
 from slotcar.book.operation import Operation
+from slotcar.book.permitting import ask_ahead_of_move
 from slotcar.book.recording import by_whom, record
 from slotcar.book.reporting import planned, record_behind, require_new_slots
 from slotcar.book.transaction import Transaction
@@ -48,9 +50,15 @@ def is_off(entry: Entry, now: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Replan(Operation[Entry | None]):
-    """Plans a transfer that is off again; the entry where something has changed by it."""
+    """Plans a transfer that is off again; the entry where something has changed by it. `as_read`: see `Report`."""
 
     handle: str
+    as_read: Entry | None = field(default=None, compare=False)
+
+    def prepared(self, terms: Terms) -> Self:
+        if self.as_read is not None:
+            ask_ahead_of_move(terms, self.as_read)
+        return self
 
     @property
     def needs(self) -> Needs:

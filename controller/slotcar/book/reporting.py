@@ -7,8 +7,9 @@ once; what has fallen behind asks for more, and it is said where it cannot have 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 from slotcar.admission.deadline import Transfer, progress
 from slotcar.admission.decision import absent
@@ -18,8 +19,9 @@ from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, microbits
 from slotcar.base.timebase import Window, iso
 from slotcar.base.units import format_bytes, format_bytes_about
 from slotcar.book.errors import ProgressRefused, StaysBecause
-from slotcar.book.model import Entry, ProgressReport, State
+from slotcar.book.model import Entry, ProgressReport, State, Terms
 from slotcar.book.operation import OnEntry, move
+from slotcar.book.permitting import ask_ahead_of_move
 from slotcar.book.recording import by_whom, record
 from slotcar.book.rules.verb_rules import allows
 from slotcar.book.transaction import Transaction
@@ -39,9 +41,20 @@ from slotcar_client.wire.events import ReservationBehind, ReservationEnded, Rese
 
 @dataclass(frozen=True, kw_only=True)
 class Report(OnEntry):
-    """So many bytes remain to be moved; 0 ends the reservation."""
+    """So many bytes remain to be moved; 0 ends the reservation.
+
+    Attributes:
+        as_read: the entry as it was before the lock was taken, of which policies are asked then what they say without its
+            slots.
+    """
 
     remaining_bytes: int
+    as_read: Entry | None = field(default=None, compare=False)
+
+    def prepared(self, terms: Terms) -> Self:
+        if self.as_read is not None and self.as_read.reservation.need is not None:
+            ask_ahead_of_move(terms, self.as_read)
+        return self
 
     def run(self, transaction: Transaction) -> Entry:
         """

@@ -125,7 +125,7 @@ class Requests:
         """
         entry, caller = Entries(self.desk).changeable(which, caller, "progress", now)
         reported = self.desk.ledger.run(
-            Report(now, entry.handle, caller.actor, expected_version, remaining_bytes=remaining_bytes)
+            Report(now, entry.handle, caller.actor, expected_version, remaining_bytes=remaining_bytes, as_read=entry)
         )
         if reported.state is State.ENDED:
             from slotcar.measuring.costs.history import note_finished

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -21,12 +21,14 @@ from slotcar.policy.verdict import NearPermit, Verdict
 MOST_KEPT = 10_000
 #: Entities that are kept as Cedar has read them: of the requests that are decided at about the same time.
 MOST_ENTITIES = 1_000
+#: First halves that are kept; so many volumes by a deadline are seldom to come.
+MOST_HALVES = 4_000
 TOTALS = "totals"
 
 
 @dataclass(frozen=True, slots=True)
 class FirstHalf:
-    """What the policies answer to a question that read nothing of its context that is not known yet.
+    """What the policies answer to a question that read nothing of it that is not known yet.
 
     Attributes:
         question: with anything in the place of what is not known. permitted_by: the permits that apply.
@@ -66,6 +68,7 @@ class Policies:
         self._slices = PolicySlices.of(self.rules)
         self._kept: dict[Hashable, Verdict] = {}
         self._entities: dict[str, Entities] = {}
+        self._halves: dict[Hashable, FirstHalf] = {}
         self._open: dict[Hashable, bool] = {}
         self._reading: dict[frozenset[str], frozenset[str]] = {}
 
@@ -101,7 +104,7 @@ class Policies:
         return answer.allowed and not answer.errors
 
     def first_half(self, question: Question, unknown: frozenset[str]) -> FirstHalf:
-        """The first half of `decide`, of a question of whose context this is not known yet, by the attributes' names."""
+        """The first half of `decide`, of a question of which this is not known yet, by the attributes' names."""
         names, reading = self._slices.names_about(question), self._that_read(unknown)
         waiting = tuple(name for name in names if name in reading)
         others = tuple(name for name in names if name not in reading)
@@ -113,6 +116,27 @@ class Policies:
         permitted_by = answer.names if answer.allowed else ()
         rest = self._slices.set_of(waiting) if waiting else None
         return FirstHalf(question, known, answer.refuses, permitted_by, rest)
+
+    def first_half_once(self, question: Question, unknown: frozenset[str]) -> FirstHalf:
+        """As `first_half`; the answer is kept for all questions that differ in nothing but what is not known."""
+        known = {key: value for key, value in question.context.items() if key not in unknown}
+        about = question.principal, question.action, question.resource
+        key = (*about, json.dumps(question.entities), json.dumps(known, sort_keys=True), unknown)
+        kept = self._halves.get(key)
+        if kept is None:
+            if len(self._halves) >= MOST_HALVES:
+                self._halves.clear()
+            kept = self._halves[key] = self.first_half(question, unknown)
+        return kept
+
+    def of_entities(self, half: FirstHalf, question: Question) -> FirstHalf:
+        """The half of the same question, of whose entities an attribute that was not known is known now."""
+        if half.known is None:
+            return half
+        try:
+            return replace(half, question=question, known=self._known(question))
+        except ValueError:
+            return FirstHalf(question, None, refused=True)
 
     def second_half(self, half: FirstHalf, rest: Mapping[str, Any]) -> Verdict:
         """The second half of `decide`: the same verdict as the whole question has. Only what is allowed is answered by

@@ -29,7 +29,9 @@ IMMEDIATE = timedelta(minutes=1)
 #: What may be asked for by a domain with which nothing else was agreed.
 UNLIMITED: Mapping[str, Any] = {"at_most_bps": MOST, "services": [named("Service", one.value) for one in Service]}
 #: What of a question's context is known when its slots are.
-OF_SLOTS = frozenset({"rate_bps", "duration_s", "volume_bits", "in_advance", "notice_s", "hours", "weekdays"})
+_SLOTS_IN_CONTEXT = frozenset({"rate_bps", "duration_s", "volume_bits", "in_advance", "notice_s", "hours", "weekdays"})
+#: What of a question is known when its slots are: of the caller's domain, which of its SLSs bind it, too.
+OF_SLOTS = _SLOTS_IN_CONTEXT | {"sla_bps"}
 _HOUR = timedelta(hours=1)
 _WHOLE_WEEK = 7 * 24
 
@@ -135,7 +137,7 @@ def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[
 
 
 def slots_in_context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[str, Any]:
-    """`OF_SLOTS` as policies read them."""
+    """What slots say, as policies read it."""
     notice = wanted.windows[0].start - now
     hours, weekdays = local_hours(wanted.windows, zone)
     return {

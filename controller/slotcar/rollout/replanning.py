@@ -30,7 +30,7 @@ class Replanning:
     period: timedelta
     monotonic: Callable[[], float] = time.monotonic
     due_at: datetime | None = None
-    _waiting: list[str] = field(default_factory=list)
+    _waiting: list[Entry] = field(default_factory=list)
 
     def look(self, entries: Iterable[Entry], now: datetime) -> datetime:
         """Plans those again that are off, the soonest deadline first, and says when to look next.
@@ -40,7 +40,7 @@ class Replanning:
         """
         if self.due_at is None or not now < self.due_at <= now + self.period:  # further off: the clock was set back
             off = [entry for entry in entries if entry.progress is not None and is_off(entry, now)]
-            self._waiting = [entry.handle for entry in sorted(off, key=lambda one: one.reservation.end)]
+            self._waiting = sorted(off, key=lambda one: one.reservation.end)
             self.due_at = now + self.period
         until_s = self.monotonic() + MOST_S
         while self._waiting:
@@ -49,10 +49,10 @@ class Replanning:
                 break
         return now if self._waiting else self.due_at
 
-    def _replan(self, handle: str, now: datetime) -> None:
+    def _replan(self, entry: Entry, now: datetime) -> None:
         try:
-            self.ledger.run(Replan(now, handle))
+            self.ledger.run(Replan(now, entry.handle, entry))
         except LedgerUnavailable:
             raise
         except SlotcarError as error:  # what would move for it cannot; it is tried again in a period
-            log.warning("not planned again", reservation=handle, problem=str(error))
+            log.warning("not planned again", reservation=entry.handle, problem=str(error))

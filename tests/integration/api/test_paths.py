@@ -35,15 +35,14 @@ from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import members_of_groups, read_source, source_of_body
 from slotcar.policy.policies import Policies
-from slotcar.policy.questions import Question
 from slotcar.policy.site import Site
 from slotcar.policy.statements import Source
-from slotcar.policy.verdict import Verdict
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation
 from slotcar.store import Ledger
 from slotcar_client.wire import verbs
 from tests.integration.api.conftest import START
+from tests.support.halves import decisions
 from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 
 OPERATOR = Caller(name="ops", role=Role.OPERATOR)
@@ -261,8 +260,9 @@ def test_the_paths_of_a_group_are_searched_once_for_each_member(desk: Desk, sear
     assert searches == ["g.one", "g.two"]
 
 
-def test_policies_are_asked_by_halves_on_the_way_that_is_taken(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the ledger's lock no question is asked whole: that would be of all policies at once."""
+@pytest.fixture
+def policed(desk: Desk) -> Site:
+    """A site with a policy that reads totals beside one that does not."""
     text = """
     @id("not-france") forbid (principal, action == Action::"reserve", resource in Link::"geant-fr:nowhere");
     @id("little") forbid (principal, action == Action::"reserve", resource) when { context.totals.owner.reservations > 9 };
@@ -271,18 +271,37 @@ def test_policies_are_asked_by_halves_on_the_way_that_is_taken(desk: Desk, monke
     terms = desk.ledger.terms
     reserving = replace(terms.policy.reserving, site=site)
     desk.ledger.set_terms(replace(terms, policy=replace(terms.policy, reserving=reserving)))
-    whole: list[str] = []
-    decide = Policies.decide
+    return site
 
-    def decided(policies: Policies, question: Question) -> Verdict:
-        whole.append(question.action)
-        return decide(policies, question)
 
-    monkeypatch.setattr(Policies, "decide", decided)
-    caller = site.caller("eo", Role.REQUESTER, "eo")
+def test_policies_are_asked_by_halves_on_the_way_that_is_taken(
+    desk: Desk, policed: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = decisions(desk.ledger, monkeypatch)
+    caller = policed.caller("eo", Role.REQUESTER, "eo")
     ways = []
     for name, port in (("first", 6001), ("around", 6002)):
         document = document_of(name, "30 Mbit/s", destination=f"infn-se:{port}")
         ways.append(geant(Requests(desk).create(from_mapping(document, NOW), caller, NOW)))
     assert ways == [DIRECT, OVER_DE]
-    assert "reserve" not in whole
+    assert noted.taken().keys() == {"first before", "second under"}
+
+
+def test_a_plan_asks_policies_without_the_lock_and_its_apply_by_halves(
+    desk: Desk, policed: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan looks for other ways where there is no room on the shortest; what it asks of these is asked of a copy of the
+    ledger, for which nobody waits."""
+    noted = decisions(desk.ledger, monkeypatch)
+    caller = policed.caller("eo", Role.REQUESTER, "eo")
+    documents = [
+        document_of(name, "30 Mbit/s", destination=f"infn-se:{port}") for name, port in (("a", 6001), ("b", 6002))
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"version": 1, "reservations": documents}), encoding="utf-8")
+    plan = ReservationFiles(desk).plan(
+        read_source([tmp_path / "a.json"], NOW, desk.network, most_paths=3), caller, NOW
+    )
+    assert [step.routed and geant(step.routed) for step in plan.steps] == [DIRECT, OVER_DE]
+    assert noted.taken() == {"whole before": 2}
+    ReservationFiles(desk).apply(plan_of_document(plan_document(plan), "plan", ""), caller, NOW)
+    assert noted.taken() == {"first before": 2, "second under": 2}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from joserfc.jwk import OKPKey
@@ -24,6 +25,7 @@ from tests.integration.domains.three import NAMES, NOW, World, premium
 from tests.unit.domains.networks import lab_of
 
 MBPS = 1_000_000
+EXAMPLE = Path(__file__).parents[3] / "examples" / "policies" / "reserving.cedar"
 SHARE = """
 @id("cms-share")
 permit (principal, action == Action::"reserve", resource)
@@ -58,8 +60,15 @@ def key() -> OKPKey:
     return OKPKey.generate_key("Ed25519")
 
 
-def reserve(world: World, name: str, rate_mbps: int, labels: Mapping[str, str] = {}) -> str:
+def reserve(
+    world: World, name: str, rate_mbps: int, labels: Mapping[str, str] = {}, start: datetime | None = None
+) -> str:
+    """`start`: in an hour where it is left out; it lasts an hour."""
     reservation = premium(rate_mbps * MBPS, name).model_copy(update={"labels": dict(labels)})
+    if start is not None:
+        (slot,) = reservation.slots
+        moved = replace(slot, start=start, end=start + (slot.end - slot.start))
+        reservation = reservation.model_copy(update={"slots": (moved,)})
     connection = world.domains["anl"].reserve(reservation, "hep")
     world.run()
     return connection.id
@@ -122,3 +131,36 @@ def test_a_domain_that_shuts_its_door_to_a_neighbour_refuses_it(world: World) ->
     with pytest.raises(ConnectionRefused, match=r"lbnl: domain esnet may not .*: the policy shut forbids it"):
         world.domains["anl"].in_force(reserve(world, "first", 10), 1, 1)
     assert world.rates() == {name: [] for name in NAMES}
+
+
+def test_garas_transit_domain_takes_immediate_requests_of_a_neighbour_and_labelled_ones_in_advance(
+    world: World, key: OKPKey
+) -> None:
+    """GARA §6, of `examples/policies/`, where the neighbour's own controller asks."""
+    keys = json.dumps({"keys": [key.as_dict(private=False)]})
+    hep = {"hep": Community(frozenset({"hep@anl"}), keys)}
+    use(world, "esnet", EXAMPLE.read_text(encoding="utf-8"), hep)
+    ledger = world.ledgers["esnet"]
+    sls = ledger.terms.sls["anl-esnet-ip-premium"].model_copy(update={"rate_bps": 8 * MBPS})
+    ledger.set_terms(replace(ledger.terms, sls={**ledger.terms.sls, sls.name: sls}))
+    tonight = NOW + timedelta(hours=8)
+
+    def in_force(name: str, labels: Mapping[str, str] = {}, start: datetime = NOW, rate_mbps: int = 5) -> None:
+        world.domains["anl"].in_force(reserve(world, name, rate_mbps, labels, start), 1, 1)
+
+    def signed(name: str) -> dict[str, str]:
+        text = attestation("hep", "hep", name, 10 * MBPS, tonight, key)
+        return {"community": "hep", ATTESTATION: text}
+
+    in_force("now")
+    refused = {
+        "later": ({}, tonight, "immediate-transit-of-neighbours-controllers .*but not: !.*in_advance"),
+        "bare": ({"community": "hep"}, tonight, "esnet: "),
+        "noon": (signed("noon"), NOW + timedelta(hours=2), "esnet: "),
+    }
+    for name, (labels, start, words) in refused.items():
+        with pytest.raises(ConnectionRefused, match=words):
+            in_force(name, labels, start)
+    in_force("run", signed("run"), tonight)
+    with pytest.raises(ConnectionRefused, match=r"esnet: .*peak_bps <= principal.sla_bps.*up to 3 Mbit/s"):
+        in_force("more")

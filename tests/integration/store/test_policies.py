@@ -33,15 +33,14 @@ from slotcar.planning.modification import Modification
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.policies import Policies
-from slotcar.policy.questions import Question
 from slotcar.policy.reserving import largest_bps
 from slotcar.policy.site import Site, site_of
 from slotcar.policy.statements import Source
-from slotcar.policy.verdict import Verdict
 from slotcar.reservation import from_mapping
 from slotcar.store import EntryFilter, Ledger
 from slotcar.store.queries import EventFilter
 from tests.integration.api.conftest import GARNET, ROOT
+from tests.support.halves import decisions
 from tests.support.ports import free_port
 
 #: A Monday, 23 h in Chicago.
@@ -366,14 +365,7 @@ def test_a_volume_is_decided_by_halves_too(
         return ahead
 
     monkeypatch.setattr(operations, "decide_ahead", noted)
-    whole: list[str] = []
-    decide = Policies.decide
-
-    def decided(policies: Policies, question: Question) -> Verdict:
-        whole.append(question.action)
-        return decide(policies, question)
-
-    monkeypatch.setattr(Policies, "decide", decided)
+    noted_decisions = decisions(ledger, monkeypatch)
     cms = site.caller("cms", Role.REQUESTER, "cms")
     by = (NOON + 4 * HOUR).isoformat()
     more = {"rate": None, "duration": None, "volume": "1 GB", "by": by, "protocol": "tcp"} if is_volume else {}
@@ -384,7 +376,8 @@ def test_a_volume_is_decided_by_halves_too(
     given = {key: value for key, value in document.items() if value is not None}
     entry = Requests(desk).create(from_mapping(given, NOON), cms, NOON, Options())
     assert entry.state.value == "committed"
-    assert "reserve" not in whole
+    before = {"first before": 1 + is_volume, "second under": 1}
+    assert noted_decisions.taken() == before, "of a volume also what its moves are asked about"
     assert (halves[0].half.waiting is not None) == is_volume, "of a volume the rate is not known before"
 
 
