@@ -41,12 +41,14 @@ class ShareInUse:
 
 @dataclass(frozen=True, slots=True)
 class KnownCommunity:
-    """What a caller may know of a community. `given`: None where the site says no number; `managed`: it may share out."""
+    """What a caller may know of a community. `given`: None where the site says no number; `managed`: it may share out;
+    `withdraws`: it may take back what was shared out."""
 
     name: str
     owners: tuple[str, ...]
     given: ShareInUse | None
     managed: bool
+    withdraws: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class Shares:
             if self._knows(name, caller):
                 given = given_to(name, site)
                 used = _in_use(given, live, now) if given is not None else None
-                known.append(KnownCommunity(name, tuple(sorted(one.owners)), used, self._manages(name, caller)))
+                may = [self._manages(name, caller, verb) for verb in ("share_give", "share_withdraw")]
+                known.append(KnownCommunity(name, tuple(sorted(one.owners)), used, *may))
         return tuple(known)
 
     def listed(self, caller: Caller, now: datetime) -> tuple[ShareInUse, ...]:
@@ -109,8 +112,8 @@ class Shares:
     def in_use(self, share: CommunityShare, now: datetime) -> ShareInUse:
         return _in_use(share, self._live(now), now)
 
-    def _manages(self, community: str, caller: Caller) -> bool:
-        return may_share_out(caller, "share_give", community, self.desk.site).allowed
+    def _manages(self, community: str, caller: Caller, verb: str = "share_give") -> bool:
+        return may_share_out(caller, verb, community, self.desk.site).allowed
 
     def _knows(self, community: str, caller: Caller) -> bool:
         is_member = owner_of(caller) in self.desk.site.communities[community].owners

@@ -105,10 +105,10 @@ def verdict_on_sending(caller: Caller, verb: str) -> Verdict | None:
     return verdict_on(caller, verb, owner_of(caller) if right in ABOUT_RESERVATIONS else None)
 
 
-def may_send(caller: Caller, verb: str) -> bool:
-    """As `verdict_on_sending`."""
-    verdict = verdict_on_sending(caller, verb)
-    return verdict is None or verdict.allowed
+def may(caller: Caller, verb: str) -> bool:
+    """Whether the caller may do a verb; one about reservations to those of its own owner."""
+    is_of_owner = rights().get(verb, verb) in ABOUT_RESERVATIONS
+    return verdict_on(caller, verb, owner_of(caller) if is_of_owner else None).allowed
 
 
 def require_sending(caller: Caller, verb: str) -> None:

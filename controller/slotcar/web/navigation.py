@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slotcar.book.rules.roles import Caller, may_overview
-from slotcar.policy.asking import may_send
+from slotcar.policy.asking import may
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ _WITH_OVERVIEW = (
 #: By the page, the verb of the API without which it is not shown.
 _SHOWN_BY = {
     "/": "list", "/reservations": "list", "/boundaries": "timeline", "/costs": "costs", "/plan": "plan",
-    "/connections": "connections", "/usage": "usage", "/log": "events",
+    "/approvals": "approvals", "/links": "resources", "/map": "network", "/connections": "connections",
+    "/devices": "device_states", "/rollback": "revisions", "/audits": "audits", "/usage": "usage", "/log": "events",
 }  # fmt: skip
 _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "c"))
 
@@ -43,5 +44,5 @@ def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
     return tuple(
         Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
         for address, words, key in links
-        if address not in _SHOWN_BY or may_send(caller, _SHOWN_BY[address])
+        if address not in _SHOWN_BY or may(caller, _SHOWN_BY[address])
     )

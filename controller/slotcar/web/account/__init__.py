@@ -8,7 +8,7 @@ from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.units import UnitError
 from slotcar.book.delegating import delegation_to
 from slotcar.desk.sharing import Shares
-from slotcar.policy.asking import owner_of
+from slotcar.policy.asking import may, owner_of
 from slotcar.policy.caller import Caller
 from slotcar.policy.reading import rights
 from slotcar.reservation.times import parse_zone
@@ -20,7 +20,7 @@ from slotcar_client.wire import verbs
 
 def show(visit: Visit) -> Answer:
     sessions = visit.sessions.store.of_token(visit.caller.name) if visit.session else ()
-    limits = visit.desk.send(verbs.Limits(), visit.caller)
+    limits = visit.desk.send(verbs.Limits(), visit.caller) if may(visit.caller, verbs.Limits.operation) else None
     delegated = [
         (entry.handle, "/".join(entry.reservation.key), one)
         for entry in visit.desk.ledger.delegated(visit.now, to=visit.caller.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from slotcar.book.rules.roles import may_overview
 from slotcar.domains.model import ConnectionPhase
-from slotcar.policy.asking import may_send
+from slotcar.policy.asking import may
 from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Shown, Visit
 from slotcar.web.words import StateMark
@@ -44,7 +44,7 @@ def listed(visit: Visit) -> Answer:
 
 def _slss(visit: Visit) -> list[dict[str, Any]]:
     """SLSs with neighbours, and the most that is promised of each; none for whom they are not to be shown."""
-    if not may_overview(visit.caller) or not may_send(visit.caller, verbs.Slss.operation):
+    if not may_overview(visit.caller) or not may(visit.caller, verbs.Slss.operation):
         return []
     listed = visit.context.desk.send(verbs.Slss(), visit.caller)["items"]
     return [

@@ -22,6 +22,11 @@ from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import DEVICES, why_not_operator
 
 HISTORY = 30
+#: What a device's page offers, by the verb that it does.
+_ACTIONS = {
+    "hold": "hold or release a router", "release": "hold or release a router", "difference": "read a device",
+    "configurations": "see the devices' configurations",
+}  # fmt: skip
 
 
 def listed(visit: Visit) -> Answer:
@@ -68,7 +73,9 @@ def one(visit: Visit) -> Answer:
         "more_resources": more is not None,
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
         "held": holds_of(visit.desk.ledger, visit.now, [name]).get(name),
-        "why_not": why_not_operator(visit.caller, "hold or release a router", "hold"),
+        "why_not": {
+            verb: why_not_operator(visit.caller, what, verb) for verb, what in _ACTIONS.items()
+        },
         "domain": network.domains[network.devices[name].domain],
         "described": [one for _, one in sorted(network.devices[name].interfaces.items()) if one.description],
         "sls": [sls.name for sls in network.sls.values() if sls.ingress.device == name],

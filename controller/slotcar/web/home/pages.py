@@ -8,7 +8,7 @@ from slotcar.book.model import State
 from slotcar.desk.entries import Entries
 from slotcar.desk.logs import Logs
 from slotcar.desk.overview import LOOK_AHEAD
-from slotcar.policy.asking import may_send
+from slotcar.policy.asking import may
 from slotcar.store.queries import EntryFilter, EventFilter
 from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
 from slotcar.web.home.model import controller_words, summary_of, troubles_of
@@ -30,9 +30,10 @@ def part(visit: Visit) -> Answer:
 
 def _model(visit: Visit) -> dict[str, Any]:
     sequence = visit.desk.ledger.last_event()
-    own = _whole(visit) if visit.may_overview else _own(visit)
-    boundaries, log = (may_send(visit.caller, verb) for verb in ("timeline", "events"))
-    return {"sequence": sequence, "overview": visit.may_overview, "boundaries": boundaries, "log": log, **own}
+    overview = visit.may_overview and may(visit.caller, "device_states")
+    own = _whole(visit) if overview else _own(visit)
+    boundaries, log = (may(visit.caller, verb) for verb in ("timeline", "events"))
+    return {"sequence": sequence, "overview": overview, "boundaries": boundaries, "log": log, **own}
 
 
 def _whole(visit: Visit) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.base.timebase import Window
+from slotcar.book.rules import roles
 from slotcar.desk.overview import ResourcePage
 from slotcar.views.capacity import Course
 from slotcar.web.links.pages import THRESHOLDS
@@ -26,6 +27,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     Raises:
         NotAllowed. InvalidInput: `after` is no number.
     """
+    roles.require_overview(visit.caller, "see the network's devices", "network")
     sequence = visit.desk.ledger.last_event()
     states = {
         one.device: one for one in visit.overview.device_states(visit.caller, visit.context.desk.loop, visit.now)

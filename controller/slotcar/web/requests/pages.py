@@ -11,13 +11,14 @@ from slotcar.book.model import State
 from slotcar.book.rules import roles
 from slotcar.desk.enquiring import enquired
 from slotcar.desk.requests import Options, Requests
+from slotcar.policy.asking import may
 from slotcar.reservation import from_mapping
 from slotcar.reservation.profiles import KINDS, service_of
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
 from slotcar.web.serving import WebPage
 from slotcar.web.times import echo
 from slotcar.web.visit import Answer, Moved, Shown, Visit
-from slotcar.web.words import why_not_change
+from slotcar.web.words import why_not_change, why_not_operator
 from slotcar_client.wire import verbs
 
 #: A hold of the page: time to look at what was found, and to decide.
@@ -25,7 +26,8 @@ HOLD = timedelta(minutes=15)
 
 
 def form(visit: Visit) -> Answer:
-    ends = visit.desk.send(verbs.Endpoints(), visit.caller)
+    names_ends = may(visit.caller, verbs.Endpoints.operation)
+    ends = visit.desk.send(verbs.Endpoints(), visit.caller) if names_ends else {"hosts": [], "networks": []}
     fields = {key: visit.parameter(key, otherwise) for key, otherwise in FIELDS.items()}
     model = {
         "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
@@ -35,6 +37,7 @@ def form(visit: Visit) -> Answer:
         "kinds": [(name.value, kind.applications) for name, kind in KINDS.items()],
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
         "why_not": why_not_change(visit.caller, "create"), "operator": visit.is_operator,
+        "why_not_enquire": why_not_operator(visit.caller, "enquire", verbs.Enquire.operation),
         "sequence": visit.desk.ledger.last_event(),
     }  # fmt: skip
     return Shown("requests/page.html", model)

@@ -158,6 +158,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         "history": history,
         "actions": _actions(visit, entry),
         "delegable": _delegable(visit, entry),
+        "withdrawable": not over_since(entry, visit.now) and not _why_not(visit, entry, "withdraw"),
         "proposed": amount_words(entry.proposed.reservation) if entry.proposed else "",
         "overview": visit.may_overview,
     }

@@ -24,7 +24,7 @@ def listed(visit: Visit) -> Answer:
     model = {
         "rows": revisions, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
         "devices": sorted(visit.desk.network.devices),
-        "why_not": why_not_operator(visit.caller, "roll a router back", "rollback"),
+        "why_not": why_not_operator(visit.caller, "roll a router back", "preview_rollback"),
     }  # fmt: skip
     return Shown("rollback/list.html", model)
 
@@ -41,6 +41,7 @@ def preview(visit: Visit) -> Answer:
     preview = visit.desk.held_routers.rollback_preview(device, to, visit.caller, visit.now)
     model: dict[str, Any] = {
         "device": device, "to": to, "preview": preview, "sequence": sequence,
+        "why_not": why_not_operator(visit.caller, "roll a router back", "rollback"),
         "groups": [
             GroupRows(place, DiffGroup((one.device,), tuple(hunks_of(one.diff))))
             for place, one in enumerate(preview.diffs, 1)
