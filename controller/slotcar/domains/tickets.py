@@ -134,7 +134,7 @@ def claims_of(ticket: str) -> dict[str, Any] | None:
     """What a ticket says that was checked when it came; None where there is none, as of a neighbour by NSI."""
     try:
         claims: dict[str, Any] = json.loads(jws.extract_compact(ticket.encode()).payload)
-    except (JoseError, ValueError):
+    except (JoseError, ValueError, RecursionError):
         return None
     return claims
 
@@ -224,7 +224,7 @@ def issuer_of(text: str) -> str:
     try:
         claims = json.loads(jws.extract_compact(text.encode()).payload)
         return claims["iss"] if isinstance(claims["iss"], str) else ""
-    except (JoseError, ValueError, KeyError, TypeError):
+    except (JoseError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 
@@ -234,7 +234,7 @@ def _claims(
     what = "ticket" if kind == "slotcar-ticket" else "message"
     try:
         token = jwt.decode(text, certificate.checking, algorithms=[ALGORITHM])
-    except (JoseError, ValueError) as problem:
+    except (JoseError, ValueError, RecursionError) as problem:
         raise error(f"{issuer}'s {what} is not signed with {issuer}'s key") from problem
     if token.header.get("typ") != kind:
         raise error(f"{issuer}'s {what} is no {what}")

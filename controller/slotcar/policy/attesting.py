@@ -24,6 +24,9 @@ ALGORITHM = "Ed25519"
 #: What the header says that it is: a signature for something else is none for this.
 TYPE = "slotcar"
 
+#: What somebody's text may lead to: numbers may be endless in JSON, and brackets nested without an end.
+_UNREADABLE = (JoseError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
+
 
 class NotAttested(SlotcarError):
     """An attestation is not believed."""
@@ -44,7 +47,7 @@ def attested_by(text: str, keys_of: Mapping[str, str | None], owner: str, name: 
         raise NotAttested(f"the site has no keys of a community {community}")
     try:
         header = jws.deserialize_compact(text, _keys(keys), algorithms=[ALGORITHM]).headers()
-    except (JoseError, ValueError) as error:
+    except _UNREADABLE as error:
         raise NotAttested(f"its signature is not {community}'s ({type(error).__name__})") from error
     if header.get("typ") != TYPE:
         raise NotAttested(f"its `typ` is not {TYPE}")
@@ -60,7 +63,7 @@ def _claims(text: str) -> tuple[str, str, int, int]:
     try:
         claims = json.loads(jws.extract_compact(text.encode()).payload)
         return str(claims["iss"]), str(claims["sub"]), int(claims["rate"]), int(claims["exp"])
-    except (JoseError, ValueError, KeyError, TypeError) as error:
+    except _UNREADABLE as error:
         raise NotAttested("it is no signature of `iss`, `sub`, `rate` and `exp`") from error
 
 

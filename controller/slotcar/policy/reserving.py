@@ -132,7 +132,10 @@ def _context(wanted: WantedReservation, zone: tzinfo, now: datetime) -> Mapping[
         "totals": totals_in_context(wanted),
     }
     if attested is not None:
-        given["attested"] = {"community": named("Community", attested.community), "rate_bps": attested.rate_bps}
+        given["attested"] = {
+            "community": named("Community", attested.community),
+            "rate_bps": integer(attested.rate_bps),
+        }
     return given
 
 

@@ -20,6 +20,7 @@ from slotcar.policy.caller import Caller, Memberships, Role
 from slotcar.policy.certificates import KnownCertificate, read_certificates
 from slotcar.policy.issuers import Issuer
 from slotcar.policy.issuers_file import read_issuers
+from slotcar.policy.key_sets import wrong_with_key_set
 from slotcar.policy.policies import Policies, policies_of, shipped_policies
 from slotcar.policy.statements import Source
 from slotcar.policy.unheard import communities_of_nobody, files_not_read, without_members
@@ -262,10 +263,13 @@ class _Members:
             self.problems.append(_wrong(self.document, key, "is no name of a file beside this one", str(value)))
             return None
         try:
-            return read_text(self.folder / value)
+            text = read_text(self.folder / value)
         except InvalidInput as error:
             self.problems.extend(error.problems)
             return None
+        if wrong := wrong_with_key_set(text):
+            self.problems.append(Problem(str(self.folder / value), 0, "", wrong))
+        return text
 
     def _is_name(self, key: str, value: Any) -> bool:
         if isinstance(value, str) and _NAME.fullmatch(value):

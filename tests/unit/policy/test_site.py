@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -78,6 +79,34 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, line: i
     with pytest.raises(InvalidInput) as error:
         site_of(folder_of(tmp_path, text))
     assert (error.value.problems[0].line, words in str(error.value)) == (line, True), str(error.value)
+
+
+PUBLIC = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("", "is no JSON"),
+        ("[" * 5_000, "is no JSON"),
+        ("[]", "is no set of keys"),
+        (json.dumps({"keys": ["key"]}), "is no set of keys"),
+        (json.dumps({"keys": [{"kty": "RSA", "n": "AQ", "e": "AQAB"}]}), "has no key of Ed25519"),
+        (json.dumps({"keys": [{**PUBLIC, "x": "short"}]}), "is not 32 bytes"),
+        (json.dumps({"keys": [PUBLIC, {**PUBLIC, "d": PUBLIC["x"]}]}), "has a private key"),
+        (json.dumps({"keys": [PUBLIC]}), ""),
+    ],
+)
+def test_keys_of_a_communitys_server_are_looked_at_when_they_are_read(
+    tmp_path: Path, written: str, words: str
+) -> None:
+    folder = folder_of(tmp_path, "communities:\n  hep:\n    owners: [cms]\n    keys: hep.jwks")
+    (folder / "policies" / "hep.jwks").write_text(written)
+    if not words:
+        assert site_of(folder).communities["hep"].keys == written
+        return
+    with pytest.raises(InvalidInput, match=rf"hep\.jwks.*{words}"):
+        site_of(folder)
 
 
 def test_members_and_policies_are_complained_of_together(tmp_path: Path) -> None:
