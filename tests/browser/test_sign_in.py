@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from slotcar.store.queries import EntryFilter, EventFilter
 from tests.browser.conftest import Tab
 from tests.integration.api.conftest import GARNET
 from tests.integration.web.conftest import OPERATOR, Open, Site
+from tests.support.clocks import stopped_at
 from tests.support.issuers import entry_of, inventory_with
 from tests.support.provider import Provider, new_key
 
@@ -146,15 +148,12 @@ def test_a_provider_that_is_down_ends_no_session_and_begins_none(
 
 @pytest.mark.browser
 def test_a_session_is_over_with_its_token(signed_site: Site, home: Provider, tab_of: Any) -> None:
-    home.stop()
-    home.id_token_s = 20
-    home.start()
     tab = tab_of()
     go_through(tab, "ann")
     tab.page.wait_for_url("**/request")
-    while "/sign-in" not in tab.page.url:
-        tab.page.wait_for_timeout(500)
+    with stopped_at(datetime.now(UTC) + timedelta(seconds=home.id_token_s)):
         tab.page.goto("/account")
+        tab.page.wait_for_url("**/sign-in?next=**")
     assert signed_site.desk.ledger.sessions.of_token("ann@home") == ()
 
 

@@ -405,6 +405,7 @@ class OfPolicies(Kind):
     """
 
     actor: Owners[str]
+    proof: str = ""
     delegated_by: Owners[str] = ""
     owner: Owners[str]
     name: Owners[str]
@@ -657,8 +658,11 @@ class OfConnection(Kind):
 
     Attributes:
         previous, next: the domains that ask this one, and that it asks; empty of the first, and of the last.
+        actor: who asked for it here, or ended it here; empty where another domain did.
     """
 
+    actor: str = ""
+    proof: str = ""
     connection: str
     owner: str
     name: str

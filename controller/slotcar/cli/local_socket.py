@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slotcar.base.settings import Settings
 
 #: Whoever lives answers at once; one that is stopped, or far behind, is left aside.
-ANSWER_S = 2.0
+ANSWER_S = 10.0
 #: A controller that was killed leaves its socket.
 NOBODY = "nobody listens there"
 _HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

@@ -8,13 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slotcar.base import lengths
 from slotcar.base.problems import printable, shortened
 from slotcar.base.timebase import iso
 from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
+
+if TYPE_CHECKING:
+    import httpx
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer. An admission waits for it.
 ANSWER_S = 2.0
@@ -38,7 +41,8 @@ def ask_community(name: str, server: str, reservation: Reservation) -> Community
     Args:
         name: the community's. server: its address, of https.
     """
-    future: Future[CommunityAnswer] = _threads().submit(_ask, name, server, question_about(reservation))
+    client = _client()  # to make the first one takes longer than many an answer
+    future: Future[CommunityAnswer] = _threads().submit(_ask, client, name, server, question_about(reservation))
     try:
         return future.result(ANSWER_S)
     except TooLate:
@@ -74,21 +78,21 @@ def _threads() -> ThreadPoolExecutor:
 
 
 @cache
-def _client() -> Any:
+def _client() -> httpx.Client:
     import httpx
 
-    return httpx.Client(timeout=ANSWER_S, trust_env=False, follow_redirects=False)
+    return httpx.Client(trust_env=False, follow_redirects=False)
 
 
 def _late(name: str) -> CommunityAnswer:
     return CommunityAnswer(why_not=f"the server of {name} did not answer within {ANSWER_S:g} s")
 
 
-def _ask(name: str, server: str, question: Mapping[str, Any]) -> CommunityAnswer:
+def _ask(client: httpx.Client, name: str, server: str, question: Mapping[str, Any]) -> CommunityAnswer:
     import httpx
 
     try:
-        with _client().stream("POST", server, json=question) as answer:
+        with client.stream("POST", server, json=question, timeout=ANSWER_S) as answer:
             content = b""
             for part in answer.iter_bytes():
                 content += part

@@ -22,7 +22,7 @@ from slotcar.domains.model import Connection
 from slotcar.domains.protocol import awaited_ticket
 from slotcar.domains.sls_requests import is_about_sls
 from slotcar.domains.tickets import claims_of
-from slotcar.domains.way import Asker, PeerRequest
+from slotcar.domains.way import Asker, PeerRequest, received
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.source import members_of_groups
 from slotcar.policy.asking import require
@@ -66,7 +66,7 @@ def connect_together(verb: verbs.ConnectTogether, desk: Desk, caller: Caller, no
 
 @answers(verbs.ConnectFurther)
 def connect_further(verb: verbs.ConnectFurther, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
-    agreement, request = agreement_of(desk), PeerRequest.from_text(verb.request)
+    agreement, request = agreement_of(desk), received(verb.request)
     if request.origin == agreement.name or not request.through:
         raise NotThatWay(f"{agreement.name} is where connection {verb.connection} begins, and not a further domain")
     owner_for(caller, f"{request.who}@{request.origin}")
@@ -124,9 +124,10 @@ def report_connection(
 @answers(verbs.EndConnection)
 def end_connection(verb: verbs.EndConnection, desk: Desk, caller: Caller, _now: datetime) -> documents.Connection:
     agreement = agreement_of(desk)
-    _changeable(agreement, verb.connection, caller)
+    connection = _changeable(agreement, verb.connection, caller)
     require_reason(verb.reason)
-    agreement.end(verb.connection, verb.reason or "ended")
+    by = asker_of(caller, _owner(connection, agreement.name))
+    agreement.end(verb.connection, verb.reason or "ended", by)
     agreement.settled(verb.connection, LONGEST_WAIT_S)
     return _document(agreement, agreement.over_everywhere(verb.connection, LONGEST_WAIT_S))
 

@@ -234,7 +234,8 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or entry.state not in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
             return
-        actor = self._caller(connection).actor
+        ended_by = PeerRequest.from_text(connection.request).ended_by
+        actor = ended_by.actor if ended_by else self._caller(connection).actor
         self.desk.ledger.run(Move(now, entry.handle, actor, to=State.CANCELLED, reason=_line(connection.why)))
 
 

@@ -370,9 +370,16 @@ class Agreement:
             first = PeerRequest.from_text(connection.request).origin
             raise protocol.NotNow(f"{self.name}: connection {connection.id} is changed in {first}, where it begins")
 
-    def end(self, connection_id: str, why: str) -> Connection:
-        """Ends a connection in all domains."""
-        self._step(connection_id, lambda connection: protocol.ended(connection, f"{self.name}: {why}"))
+    def end(self, connection_id: str, why: str, by: Asker = NOBODY) -> Connection:
+        """Ends a connection in all domains. `by`: who wants that, here."""
+
+        def ended(connection: Connection) -> Connection:
+            after = protocol.ended(connection, f"{self.name}: {why}")
+            if after is connection or not by.name:
+                return after
+            return replace(after, request=replace(PeerRequest.from_text(after.request), ended_by=by).to_text())
+
+        self._step(connection_id, ended)
         self.drive(connection_id)
         return self.get(connection_id)
 

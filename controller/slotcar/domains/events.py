@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slotcar.domains.model import Connection, ConnectionPhase
-from slotcar.domains.way import PeerRequest
+from slotcar.domains.way import NOBODY, PeerRequest
 from slotcar_client.wire.events import (
     ConnectionAsked,
     ConnectionCommitted,
@@ -37,7 +37,9 @@ def event_of(before: Connection | None, after: Connection) -> OfConnection | Non
     if kind is None or (was_refused and kind is ConnectionRefused):
         return None
     request = PeerRequest.from_text(after.request)
+    who = {ConnectionAsked: request.asker, ConnectionEnded: request.ended_by or NOBODY}.get(kind, NOBODY)
     return kind(
+        actor=who.actor,
         connection=after.id,
         owner=f"{request.who}@{request.origin}",
         name=request.reservation.name,

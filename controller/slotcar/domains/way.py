@@ -24,6 +24,7 @@ from slotcar.network.model import InterfaceId
 from slotcar.network.path import Path
 from slotcar.policy.reserving import ATTESTATION, COMMUNITY, CONNECTION
 from slotcar.reservation.model import Reservation
+from slotcar_client.wire.actor import Actor
 
 LABEL = CONNECTION
 
@@ -52,6 +53,10 @@ class Asker:
     name: str = ""
     kept: Mapping[str, Any] | None = None
 
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.name, str((self.kept or {}).get("proof", "")))
+
 
 #: The domain itself, which acts for the owner.
 NOBODY = Asker()
@@ -69,6 +74,7 @@ class PeerRequest:
         actor, requester: there, who asked for it; see `slotcar.policy.recalling`.
         volume: there, what the slots are to move, where that was asked for.
         parts: of a bound of delay, what each domain promises.
+        ended_by: who ended the connection in this domain; None where nobody did.
     """
 
     reservation: Reservation
@@ -82,6 +88,11 @@ class PeerRequest:
     requester: Mapping[str, Any] | None = None
     volume: Volume | None = None
     parts: Parts = field(default_factory=dict)
+    ended_by: Asker | None = None
+
+    @property
+    def asker(self) -> Asker:
+        return Asker(self.actor, self.requester)
 
     @property
     def local(self) -> Reservation:
@@ -109,6 +120,8 @@ class PeerRequest:
         }
         if self.actor:
             document |= {"actor": self.actor, "requester": self.requester}
+        if self.ended_by:
+            document["ended_by"] = {"actor": self.ended_by.name, "requester": self.ended_by.kept}
         if self.parts:
             document["parts"] = self._parts
         if self.volume:
@@ -138,8 +151,9 @@ def _request_of(text: str) -> PeerRequest:
         ends = document["own"], document["other"]
         asker = str(document.get("actor", "")), document.get("requester")
         volume = Volume.from_document(document["volume"]) if document.get("volume") else None
-        parts = parts_of(document.get("parts", {}))
-        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts)
+        parts, by = parts_of(document.get("parts", {})), document.get("ended_by")
+        ended_by = Asker(str(by["actor"]), by["requester"]) if by else None
+        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts, ended_by)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
         raise NotThatWay("what was asked is no request between domains") from error
 
@@ -150,7 +164,7 @@ def received(text: str) -> PeerRequest:
     Raises:
         NotThatWay: it is none.
     """
-    return replace(PeerRequest.from_text(text), written=None, volume=None)
+    return replace(PeerRequest.from_text(text), written=None, volume=None, actor="", requester=None, ended_by=None)
 
 
 def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:

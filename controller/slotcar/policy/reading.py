@@ -40,6 +40,11 @@ class PolicyRule:
     form: Mapping[str, Any]
 
     @property
+    def ships(self) -> bool:
+        """Whether it is Slotcar's own, and no site's."""
+        return any(one.file == self.statement.file for one in shipped_sources())
+
+    @property
     def permits(self) -> bool:
         return bool(self.form["effect"] == "permit")
 

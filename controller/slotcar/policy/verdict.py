@@ -41,14 +41,20 @@ class Verdict:
     errors: tuple[str, ...] = ()
 
     def sentence(self, words: Mapping[str, str]) -> str:
-        """Why it is refused. `words`: what `{who}`, `{what}` and the other names stand for."""
+        """Why it is refused; a site's own policy that forbids it is named.
+
+        Args:
+            words: what `{who}`, `{what}` and the other names stand for.
+        """
         who, what = words.get("who", ""), words.get("what", "")
         if self.errors:
             return f"{who} may not {what}: {self.errors[0]}"
         if self.by:
             rule = self.by[0]
             written = rule.annotations.get("refusal")
-            return filled(written, words) if written else f"{who} may not {what}: the policy {rule.name} forbids it"
+            if not written:
+                return f"{who} may not {what}: the policy {rule.name} forbids it"
+            return filled(written, words) + ("" if rule.ships else f" (the policy {rule.name})")
         if self.nearest and (written := self.nearest[0].rule.annotations.get("otherwise")):
             return filled(written, words)
         return f"{who} may not {what}: no policy permits it{_nearest_words(self.nearest)}"

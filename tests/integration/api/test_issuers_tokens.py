@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from slotcar.network import load_network
 from slotcar.store import open_ledger
 from tests.integration.api.conftest import GARNET, Running, Serve, at, body, created, problem
 from tests.integration.conftest import copied
+from tests.support.clocks import stopped_at
 from tests.support.issuers import AUDIENCE, TestIssuer, entry_of, inventory_with, issuing
 from tests.support.patience import PATIENCE_S
 
@@ -108,10 +109,13 @@ def test_what_is_not_in_order_is_refused_with_a_reason(
 
 def test_a_clock_that_is_a_little_off_does_no_harm(shared: tuple[TestIssuer, httpx.Client]) -> None:
     home, client = shared
-    now_s = int(datetime.now(UTC).timestamp())
-    assert get(client, home.token(exp=now_s - 10, iat=now_s - 600)).status_code == 200, "within the leeway of 30 s"
-    assert get(client, home.token(iat=now_s + 20, nbf=now_s + 20)).status_code == 200
-    assert get(client, home.token(exp=now_s - 31)).status_code == 401
+    now = datetime.now(UTC).replace(microsecond=0)
+    now_s = int(now.timestamp())
+    with stopped_at(now):
+        assert get(client, home.token(exp=now_s - 29, iat=now_s - 600)).status_code == 200, "within the leeway of 30 s"
+        assert get(client, home.token(iat=now_s + 30, nbf=now_s + 30)).status_code == 200
+        assert get(client, home.token(exp=now_s - 30)).status_code == 401
+        assert get(client, home.token(nbf=now_s + 31)).status_code == 401
 
 
 def test_an_audience_may_be_of_several(shared: tuple[TestIssuer, httpx.Client]) -> None:
@@ -122,6 +126,7 @@ def test_an_audience_may_be_of_several(shared: tuple[TestIssuer, httpx.Client]) 
 def test_keys_are_fetched_once_and_again_for_a_new_one(
     home: TestIssuer, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(provider, "SOONEST_S", 1e9)
     for _ in range(3):
         assert get(client, home.token()).status_code == 200
     assert home.requested == ["/.well-known/openid-configuration", "/keys"]
@@ -184,9 +189,9 @@ def test_programs_of_another_site_reserve_with_their_own_issuers_tokens(
 
 
 def test_a_stream_ends_with_its_token(home: TestIssuer, client: httpx.Client) -> None:
-    now_s = int(datetime.now(UTC).timestamp())
-    token = home.token(exp=now_s - 25, iat=now_s - 600)  # 5 s are left of its leeway
-    headers = {"Authorization": f"Bearer {token}"}
-    with client.stream("GET", "/v1/events/stream", headers=headers, timeout=PATIENCE_S) as answer:
+    now = datetime.now(UTC).replace(microsecond=0)
+    headers = {"Authorization": f"Bearer {home.token(exp=int(now.timestamp()), iat=int(now.timestamp()) - 600)}"}
+    with stopped_at(now), client.stream("GET", "/v1/events/stream", headers=headers, timeout=PATIENCE_S) as answer:
         assert answer.status_code == 200
-        assert [line for line in answer.iter_lines() if line.startswith("data")] == []
+        with stopped_at(now + timedelta(seconds=30)):  # of its leeway
+            assert [line for line in answer.iter_lines() if line.startswith("data")] == []

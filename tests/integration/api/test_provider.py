@@ -111,6 +111,7 @@ def test_a_token_that_is_over_is_renewed_and_else_refused(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     home.stop()
+    monkeypatch.setattr(signing_in, "LEFT_S", 600)
     home.access_token_s = signing_in.LEFT_S
     home.start()
     tokens = signed_in(home, client, "ann")

@@ -93,7 +93,9 @@ def test_why_and_what_other_policies_would_have_decided(cli: Cli, reservations: 
     differing = cli("policy", "diff", other)
     assert differing.code == ExitCode.DIFFERENT, differing
     assert "would be refused" in differing.out
-    assert "@cli may have 10 Mbit/s; they allow up to 10 Mbit/s in its place" in " ".join(differing.out.split())
+    assert "@cli may have 10 Mbit/s (the policy slow); they allow up to 10 Mbit/s in its place" in " ".join(
+        differing.out.split()
+    )
     assert "is no folder of policies" in cli("policy", "diff", tmp_path / "none").err
     (other / "slow.cedar").write_text("permit;")
     assert "slow.cedar:1" in cli("policy", "diff", other).err

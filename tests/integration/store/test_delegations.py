@@ -70,7 +70,10 @@ def test_the_examples_cases_are_as_the_policies_say(inventory: Path, site: Site)
     file = ROOT / "examples" / "policies" / "cases.yml"
     outcomes = [outcome_of(case, site) for case in cases_of(load(file.read_text(), str(file)))]
     assert [one for one in outcomes if not one.is_as_expected] == []
-    assert outcomes[4].reason == "rate-agent is an agent: let a person of cms cancel it"
+    assert (
+        outcomes[4].reason
+        == "rate-agent is an agent: let a person of cms cancel it (the policy agents-cancel-nothing)"
+    )
     with pytest.raises(InvalidInput, match="is of a delegation, and needs `delegated_by`, `may`"):
         cases_of(
             load("- {who: a, role: requester, verb: bind, of: hep, delegated_by: b, expect: permit}", "cases.yml")

@@ -22,6 +22,7 @@ from slotcar.book import operations, permitting
 from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.permitting import DecidedAhead, decide_ahead
 from slotcar.book.rules.errors import NotPermitted
+from slotcar.desk import community_servers
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.past_policies import PastPolicies
@@ -41,6 +42,7 @@ from slotcar.store import EntryFilter, Ledger
 from slotcar.store.queries import EventFilter
 from tests.integration.api.conftest import GARNET, ROOT
 from tests.support.halves import decisions
+from tests.support.patience import PATIENCE_S
 from tests.support.ports import free_port
 
 #: A Monday, 23 h in Chicago.
@@ -211,7 +213,9 @@ class CommunityServer:
 
 
 @pytest.fixture
-def server(key: OKPKey) -> Iterator[CommunityServer]:
+def server(key: OKPKey, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommunityServer]:
+    """It may take its time, but where a case is about that."""
+    monkeypatch.setattr(community_servers, "ANSWER_S", PATIENCE_S)
     here = CommunityServer("", {}, threading.Event(), [])
 
     class Handler(BaseHTTPRequestHandler):
@@ -259,7 +263,9 @@ def asking_desk(ledger: Ledger, network: Network, inventory: Path, server: Commu
     return Desk(ledger, network, Settings(state_dir=tmp_path, inventory=inventory))
 
 
-def test_a_communitys_server_is_asked_at_admission(asking_desk: Desk, server: CommunityServer) -> None:
+def test_a_communitys_server_is_asked_at_admission(
+    asking_desk: Desk, server: CommunityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = asking_desk.ledger.terms.policy.reserving.site
     cms = site.caller("cms-transfer", Role.REQUESTER, "cms")
     hep = {"community": "hep"}
@@ -270,9 +276,11 @@ def test_a_communitys_server_is_asked_at_admission(asking_desk: Desk, server: Co
     why = PastPolicies(asking_desk).why(entry.handle, site.caller("ops", Role.OPERATOR), NIGHT)
     assert why.then.permitted, "what the server signed is kept"
     cases = {"refuses": "the server of hep refuses: no beam time", "nonsense": "nothing that it signed"}
-    cases["waits"] = "the server of hep did not answer within"
+    cases["waits"] = "the server of hep did not answer within 0.1 s"
     for port, (name, words) in enumerate(cases.items(), 6000):
         server.answers[name] = name
+        if name == "waits":
+            monkeypatch.setattr(community_servers, "ANSWER_S", 0.1)
         with pytest.raises(NotPermitted, match=f"but not: context has attested.*{words}"):
             ask(asking_desk, cms, name, 5, NIGHT + HOUR, NIGHT, port=port, labels=hep)
 

@@ -79,7 +79,7 @@ def test_what_a_policy_forbids_is_not_offered(site: Site) -> None:
             address, words = BUTTONS[verb]
             assert "disabled" not in button(operator.get(address.format(held)).text, words), verb
             assert "disabled" in button(page, words), verb
-            assert f"Not for no-{verb}." in page, verb
+            assert f"Not for no-{verb} (the policy no-{verb})." in page, verb
         else:
             address, words = PARTS[verb]
             assert words in operator.get(address.format(held)).text, verb

@@ -52,7 +52,10 @@ def test_a_site_permits_a_single_verb_to_a_group() -> None:
 
 def test_a_forbid_says_its_sentence_or_its_name() -> None:
     program = caller(Role.OPERATOR, LEADS, is_program=True)
-    assert refused(program, "hold", "hold a router") == "cms is a program: let a person hold a router"
+    named = "cms is a program: let a person hold a router (the policy no-holds-by-programs)"
+    assert refused(program, "hold", "hold a router") == named
+    ships = refused(caller(Role.AUDITOR, LEADS), "cancel", "cancel it", "hep")
+    assert ships == "cms has the role auditor, which only reads; ask an operator"
     silent = caller(Role.OPERATOR, '@id("no-holds") forbid (principal, action == Action::"hold", resource);')
     assert refused(silent, "hold", "hold a router") == "cms may not hold a router: the policy no-holds forbids it"
 

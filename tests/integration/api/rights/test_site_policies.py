@@ -59,7 +59,8 @@ def test_who_is_on_duty_approves_and_does_nothing_else(serve: Serve, inventory: 
         refusal = problem(
             cms.post("/v1/reservations", json=body("huge", owner="hep", rate="21 Mbit/s")), 403, "not-permitted"
         )
-        assert refusal["detail"] == "cms may not have more than 20 Mbit/s; they allow up to 20 Mbit/s in its place"
+        named = "cms may not have more than 20 Mbit/s (the policy no-bulk)"
+        assert refusal["detail"] == f"{named}; they allow up to 20 Mbit/s in its place"
         file = {"version": 1, "reservations": [body("huge", owner="hep", rate="21 Mbit/s")]}
         problem(cms.post("/v1/plans", json=file), 403, "not-permitted")
         problem(cms.post(at(reserved.json(), "cancel"), json={"reason": ""}), 403, "not-allowed")
