@@ -121,6 +121,12 @@ class _Uncounted:
         return dict.fromkeys(wanted, Total())
 
 
+def _beside(transaction: Transaction) -> LiveBeside:
+    """What is live, which nobody needs to count where no policy reads it."""
+    site = transaction.terms.policy.reserving.site
+    return LiveInTransaction(transaction) if site.policies.asks_totals else _Uncounted()
+
+
 def decide_ahead(terms: Terms, request: AdmissionRequest, now: datetime) -> tuple[DecidedAhead, ...]:
     """Asks what can be asked of a request before the lock, for each of its ways; nothing where nobody is asked. Of a volume
     by a deadline that is asked, too, which will be when it is to have other slots."""
@@ -184,7 +190,7 @@ def ask_ahead_of_move(terms: Terms, entry: Entry) -> MoveQuestion | None:
     site, reservation = terms.policy.reserving.site, entry.reservation
     requester = entry.requester or Requester(reservation.owner, None, entry.created_at)
     caller = recalled(requester.name, reservation.owner, requester.kept, site)
-    if site.policies.is_open(ACTION, kind_of(caller)):
+    if not reservation.slots or site.policies.is_open(ACTION, kind_of(caller)):
         return None
     wanted = asked_for(
         terms, _Uncounted(), entry, caller, requester.at, is_change=False, is_hold=False,
@@ -207,8 +213,7 @@ def policies_against_move(transaction: Transaction, entry: Entry, old: Entry, no
         return ""
     wanted = replace(question.wanted, windows=windows)
     if not question.half.is_certain:
-        totals = _totals(site, LiveInTransaction(transaction), entry, question.caller, now)
-        wanted = replace(wanted, totals=totals)
+        wanted = replace(wanted, totals=_totals(site, _beside(transaction), entry, question.caller, now))
     rest = {TOTALS: totals_in_context(wanted), **slots_in_context(wanted, site.zone, question.at)}
     verdict = site.policies.second_half(question.half, rest)
     if verdict.allowed:
@@ -277,7 +282,7 @@ def _decided(
 ) -> tuple[AskedFor, Verdict]:  # fmt: skip
     terms = transaction.terms
     site = terms.policy.reserving.site
-    beside: LiveBeside = LiveInTransaction(transaction) if site.policies.asks_totals else _Uncounted()
+    beside = _beside(transaction)
     before = next((one for one in ahead if one.is_about(terms, request, entry)), None)
     if before is None:
         about = _about(terms, beside, request, entry, caller, now)
