@@ -2,8 +2,8 @@
 
 Such a guest leaps: when it has nothing to do, its clock runs to its next timer at once, be it minutes away, also while it
 only waits for an answer of this machine. So a process of the lowest priority always has something to do: an instruction at
-which the emulator pauses (RDRAND, `guest/pause.c`), and after it as many quick ones as let a tenth of this machine's time
-pass at most. Stopped, it lets time run to where the guest sleeps. Standard library only.
+which the emulator pauses (RDRAND, `guest/pause.c`), and after it as many quick ones as let a fiftieth of this machine's
+time pass. Stopped, it lets time run to where the guest sleeps. Standard library only.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 
 #: So long the emulator pauses at RDRAND (`guest/pause.c`), in nanoseconds of this machine.
 PAUSE_NS = 500_000
-#: Instructions after it, each a nanosecond of the guest's.
-QUICK = PAUSE_NS // 12
+#: Instructions after it, each a nanosecond of the guest's. With more, time that is held passes by how busy this machine is;
+#: with fewer, whoever waits for a timer of the guest waits longer here (a login waits for some 20 ms of them).
+QUICK = PAUSE_NS // 51
 RDRAND, NOP = bytes.fromhex("0fc7f0"), b"\x90"
 #: `dec ecx`, `jnz` and these are executed again and again.
 NOPS = 98

@@ -74,11 +74,11 @@ def test_the_holders_loop_ends_with_a_jump_to_its_beginning() -> None:
     assert struct.unpack("<i", code[-4:])[0] == -len(code)
 
 
-def test_the_holders_loop_lets_less_than_a_tenth_of_the_emulators_pause_pass() -> None:
+def test_the_holders_loop_lets_less_than_a_fiftieth_of_the_emulators_pause_pass() -> None:
     """RDRAND, `mov ecx`, so many times its quick instructions, and the jump back: a nanosecond each."""
     times = struct.unpack("<i", hold.loop()[4:8])[0]
     instructions = 3 + times * (hold.NOPS + 2)
-    assert 0 < instructions * 10 < hold.PAUSE_NS
+    assert 0 < instructions * 50 <= hold.PAUSE_NS
 
 
 def device(folder: Path, name: str, vendor: str, number: str) -> None:
