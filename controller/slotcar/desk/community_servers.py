@@ -6,14 +6,15 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slotcar.base import lengths
 from slotcar.base.problems import printable, shortened
 from slotcar.base.timebase import iso
-from slotcar.policy.reserving import ASKED_BY
+from slotcar.policy.reserving import ASKED_BY, ATTESTATION
+from slotcar.policy.site import Site
 from slotcar.reservation.model import Reservation
 
 if TYPE_CHECKING:
@@ -29,10 +30,35 @@ MOST_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class CommunityAnswer:
-    """`attestation`: what the server has signed; empty where it has not. `why_not`: in words, for who asks."""
+    """`attestation`: what the server has signed; empty where it has not. `why_not`: in words, for who asks. `is_silent`: it
+    has not answered."""
 
     attestation: str = ""
     why_not: str = ""
+    is_silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """What communities' servers say of reservations that are asked for together: each is asked about once, and of a server
+    that did not answer nobody waits for a second time."""
+
+    site: Site
+    _answers: dict[tuple[str, str], CommunityAnswer] = field(default_factory=dict)
+    _silent: dict[str, CommunityAnswer] = field(default_factory=dict)
+
+    def of(self, reservation: Reservation) -> Mapping[str, str]:
+        """As parts of a request for it; none where its owner's community has no server, or it brings a signature."""
+        name = self.site.community_of(reservation.owner)
+        server = self.site.communities[name].server if name is not None else None
+        if name is None or server is None or ATTESTATION in reservation.labels:
+            return {}
+        answer = self._answers.get(reservation.key) or self._silent.get(name)
+        if answer is None:
+            answer = self._answers[reservation.key] = ask_community(name, server, reservation)
+            if answer.is_silent:
+                self._silent[name] = answer
+        return {"attestation": answer.attestation, "not_attested": answer.why_not}
 
 
 def ask_community(name: str, server: str, reservation: Reservation) -> CommunityAnswer:
@@ -85,7 +111,7 @@ def _client() -> httpx.Client:
 
 
 def _late(name: str) -> CommunityAnswer:
-    return CommunityAnswer(why_not=f"the server of {name} did not answer within {ANSWER_S:g} s")
+    return CommunityAnswer(why_not=f"the server of {name} did not answer within {ANSWER_S:g} s", is_silent=True)
 
 
 def _ask(client: httpx.Client, name: str, server: str, question: Mapping[str, Any]) -> CommunityAnswer:
@@ -103,7 +129,8 @@ def _ask(client: httpx.Client, name: str, server: str, question: Mapping[str, An
         return _late(name)
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         why = printable(str(error)) or type(error).__name__
-        return CommunityAnswer(why_not=f"the server of {name} was not reached: {shortened(why, lengths.REASON)}")
+        words = f"the server of {name} was not reached: {shortened(why, lengths.REASON)}"
+        return CommunityAnswer(why_not=words, is_silent=True)
 
 
 def _answer(name: str, status: int, content: bytes) -> CommunityAnswer:

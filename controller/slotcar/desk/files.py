@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from typing import Any
 
 from slotcar.auth import access
 from slotcar.base.timebase import iso
@@ -51,14 +51,17 @@ class ReservationFiles:
         require_few_windows(placed, self.desk.settings.max_windows)
         for owner in source.scope.owners:
             roles.require_plan(caller, owner)
-        wanted = tuple(Requests(self.desk).granted(one, caller) for one in source.reservations)
+        requests, approval_of = Requests(self.desk), Requests(self.desk).approvals(caller)
+        wanted = tuple(requests.granted(one, caller) for one in source.reservations)
+
+        def request(routed: RoutedReservation, **how: Any) -> AdmissionRequest:
+            return requests.request(routed, caller, **how, **approval_of(routed.reservation))
+
         shelf = self.desk.ledger.live_copy(now)
         plan = make_plan(
             replace(source, reservations=wanted),
             shelf,
-            RequestForms(
-                self.desk.network, partial(Requests(self.desk).request, caller=caller), self.desk.settings.paths
-            ),
+            RequestForms(self.desk.network, request, self.desk.settings.paths),
             now=now,
             sequence=shelf.head.sequence,
             show_from=show_from,
@@ -93,7 +96,8 @@ class ReservationFiles:
             step for step in plan.steps if not is_over(step, entries_by_handle.get(step.handle or ""), now)
         ]
         doing = [step for step in remaining_steps if step.action is not Action.NO_OP]
-        changes = [self._change_of(step, caller, now) for step in doing]
+        approval_of = Requests(self.desk).approvals(caller)
+        changes = [self._change_of(step, caller, now, approval_of) for step in doing]
         basis = Promises(replace(plan, steps=tuple(remaining_steps)), now)
         entries = self.desk.ledger.run(ApplyPlan.of(changes, now, actor=caller.actor, basis=basis))
         actions = [step.action for step in doing]
@@ -119,7 +123,9 @@ class ReservationFiles:
                 raise StalePlan(f"{handle} is not {'/'.join(step.key)}: make the plan again")
         return entries
 
-    def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
+    def _change_of(
+        self, step: PlanStep, caller: Caller, now: datetime, approval_of: Callable[[Reservation], Mapping[str, str]]
+    ) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""
         if step.reservation is None or step.action is Action.CANCEL:
             assert step.handle is not None
@@ -128,7 +134,8 @@ class ReservationFiles:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
         routed = step.routed or self._as_planned(step, Requests(self.desk).granted(step.reservation, caller))
         require_valid(step.reservation, "plan")
-        return Requests(self.desk).request(routed, caller, replaces=step.handle)
+        approval = approval_of(routed.reservation)
+        return Requests(self.desk).request(routed, caller, replaces=step.handle, **approval)
 
     def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
         """The reservation on the very path of the plan, which may have been written by anybody.

@@ -48,9 +48,9 @@ class Groups:
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
         how: dict[str, Any] = {"hold_until": now + hold} if hold else {}
-        entries = self.desk.ledger.run(
-            ApplyPlan.of([Requests(self.desk).request(one, caller, **how) for one in members], now, actor=caller.actor)
-        )
+        requests, approval_of = Requests(self.desk), Requests(self.desk).approvals(caller)
+        wanted = [requests.request(one, caller, **how, **approval_of(one.reservation)) for one in members]
+        entries = self.desk.ledger.run(ApplyPlan.of(wanted, now, actor=caller.actor))
         groups: dict[str, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.group or "", []).append(entry)

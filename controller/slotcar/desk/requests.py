@@ -3,7 +3,7 @@ take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import after_admission
 from slotcar.planning.routing import RoutedReservation, route, routed_ways, ways
 from slotcar.policy.asking import kind_of
-from slotcar.policy.reserving import ACTION, ATTESTATION
+from slotcar.policy.reserving import ACTION
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
 
@@ -201,7 +201,7 @@ class Requests:
         """`present`: the paths of the reservation that this is another form of."""
         require_few_windows([("", reservation)], self.desk.settings.max_windows)
         routed = route(require_valid(reservation), self.desk.network)
-        how |= self._of_community(reservation, caller)
+        how |= self.approvals(caller)(reservation)
         if self.desk.settings.paths == 1:
             require_it_may_fit([routed], self.desk.ledger.terms.capacities, now)
             answer = self.desk.ledger.run(Admit(now, self.request(routed, caller, **how)))
@@ -211,20 +211,16 @@ class Requests:
             raise RefusedByAdmission(reservation, answer)
         return answer
 
-    def _of_community(self, reservation: Reservation, caller: Caller) -> dict[str, str]:
-        """What the server of the owner's community says, where it has one and policies may ask for it. It is asked before
-        the ledger's lock is taken."""
+    def approvals(self, caller: Caller) -> Callable[[Reservation], Mapping[str, str]]:
+        """What the servers of owners' communities say of reservations that are asked for together, where they have one and
+        policies may ask for it, as parts of a request. They are asked before the ledger's lock is taken."""
         site = self.desk.ledger.terms.policy.reserving.site
-        name = site.community_of(reservation.owner)
-        server = site.communities[name].server if name is not None else None
-        if name is None or server is None or ATTESTATION in reservation.labels:
-            return {}
-        if site.policies.is_open(ACTION, kind_of(caller)):
-            return {}
-        from slotcar.desk.community_servers import ask_community
+        servers = any(one.server for one in site.communities.values())
+        if not servers or site.policies.is_open(ACTION, kind_of(caller)):
+            return lambda _reservation: {}
+        from slotcar.desk.community_servers import Approvals
 
-        answer = ask_community(name, server, reservation)
-        return {"attestation": answer.attestation, "not_attested": answer.why_not}
+        return Approvals(site).of
 
     def _admit_on_one(
         self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any

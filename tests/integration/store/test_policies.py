@@ -23,14 +23,20 @@ from slotcar.book.model import AdmissionRequest, Entry, Terms
 from slotcar.book.permitting import DecidedAhead, decide_ahead
 from slotcar.book.rules.errors import NotPermitted
 from slotcar.desk import community_servers
+from slotcar.desk.community_servers import CommunityAnswer, ask_community
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
+from slotcar.desk.files import ReservationFiles
+from slotcar.desk.grouping import Groups
 from slotcar.desk.past_policies import PastPolicies
 from slotcar.desk.requests import Options, Requests
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.modification import Modification
+from slotcar.planning.plan import Plan
+from slotcar.planning.plan_file import plan_document, plan_of_document
+from slotcar.planning.source import members_of_groups, read_source
 from slotcar.policy.attesting import attestation
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.policies import Policies
@@ -38,6 +44,7 @@ from slotcar.policy.reserving import largest_bps
 from slotcar.policy.site import Site, site_of
 from slotcar.policy.statements import Source
 from slotcar.reservation import from_mapping
+from slotcar.reservation.model import Reservation
 from slotcar.store import EntryFilter, Ledger
 from slotcar.store.queries import EventFilter
 from tests.integration.api.conftest import GARNET, ROOT
@@ -283,6 +290,58 @@ def test_a_communitys_server_is_asked_at_admission(
             monkeypatch.setattr(community_servers, "ANSWER_S", 0.1)
         with pytest.raises(NotPermitted, match=f"but not: context has attested.*{words}"):
             ask(asking_desk, cms, name, 5, NIGHT + HOUR, NIGHT, port=port, labels=hep)
+
+
+def of_hep(name: str, port: int) -> dict[str, Any]:
+    """A flow, and with `times` a reservation, at night."""
+    return {
+        "name": name, "source": "anl-premium", "destination": f"lbnl-premium:{port}", "rate": "5 Mbit/s",
+        "service": "ip-premium", "protocol": "udp",
+    }  # fmt: skip
+
+
+TIMES = {"owner": "cms", "start": (NIGHT + HOUR).isoformat(), "duration": "1 h", "labels": {"community": "hep"}}
+
+
+def test_a_communitys_server_is_asked_about_each_member_of_a_group_and_each_of_a_file(
+    asking_desk: Desk, server: CommunityServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cms = asking_desk.site.caller("cms-transfer", Role.REQUESTER, "cms")
+    flows = [of_hep(name, port) for name, port in (("a", 6001), ("b", 6002))]
+    members = [{"name": one.pop("name"), "network": one} for one in map(dict, flows)]
+    group = members_of_groups([{"name": "g", **TIMES, "members": members}], NIGHT, 100, asking_desk.network)
+    ((first, second),) = Groups(asking_desk).create(group, cms, NIGHT)
+    assert (
+        [one["name"] for one in server.questions]
+        == [first.reservation.name, second.reservation.name]
+        == ["g.a", "g.b"]
+    )
+    server.questions.clear()
+    names = ["c", "d"]
+    file = tmp_path / "more.json"
+    more = [{**of_hep(name, port), **TIMES} for name, port in zip(names, (6003, 6004), strict=True)]
+    file.write_text(json.dumps({"version": 1, "reservations": more}))
+
+    def planned() -> Plan:
+        return ReservationFiles(asking_desk).plan(read_source([file], NIGHT, asking_desk.network), cms, NIGHT)
+
+    plan = planned()
+    assert [one["name"] for one in server.questions] == names
+    ReservationFiles(asking_desk).apply(plan_of_document(plan_document(plan), "plan", ""), cms, NIGHT)
+    assert [one["name"] for one in server.questions] == names * 2
+    file.write_text(file.read_text().replace("5 Mbit/s", "4 Mbit/s"))
+    server.answers |= dict.fromkeys(names, "waits")
+    monkeypatch.setattr(community_servers, "ANSWER_S", 0.1)
+    about: list[str] = []
+
+    def noted(name: str, address: str, reservation: Reservation) -> CommunityAnswer:
+        about.append(reservation.name)
+        return ask_community(name, address, reservation)
+
+    monkeypatch.setattr(community_servers, "ask_community", noted)
+    with pytest.raises(NotPermitted, match="the server of hep did not answer within"):
+        planned()
+    assert about == ["c"], "for one that is silent nobody waits twice"
 
 
 def test_a_communitys_server_that_nobody_reaches_has_not_approved(asking_desk: Desk, server: CommunityServer) -> None:
