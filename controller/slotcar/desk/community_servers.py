@@ -47,7 +47,7 @@ class Approvals:
     _answers: dict[tuple[str, str], CommunityAnswer] = field(default_factory=dict)
     _silent: dict[str, CommunityAnswer] = field(default_factory=dict)
 
-    def of(self, reservation: Reservation) -> Mapping[str, str]:
+    def of(self, reservation: Reservation) -> Mapping[str, Any]:
         """As parts of a request for it; none where its owner's community has no server, or it brings a signature."""
         name = self.site.community_of(reservation.owner)
         server = self.site.communities[name].server if name is not None else None

@@ -124,7 +124,7 @@ class ReservationFiles:
         return entries
 
     def _change_of(
-        self, step: PlanStep, caller: Caller, now: datetime, approval_of: Callable[[Reservation], Mapping[str, str]]
+        self, step: PlanStep, caller: Caller, now: datetime, approval_of: Callable[[Reservation], Mapping[str, Any]]
     ) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""
         if step.reservation is None or step.action is Action.CANCEL:

@@ -211,7 +211,7 @@ class Requests:
             raise RefusedByAdmission(reservation, answer)
         return answer
 
-    def approvals(self, caller: Caller) -> Callable[[Reservation], Mapping[str, str]]:
+    def approvals(self, caller: Caller) -> Callable[[Reservation], Mapping[str, Any]]:
         """What the servers of owners' communities say of reservations that are asked for together, where they have one and
         policies may ask for it, as parts of a request. They are asked before the ledger's lock is taken."""
         site = self.desk.ledger.terms.policy.reserving.site
