@@ -236,6 +236,10 @@ def serve(
     within: Annotated[
         float, typer.Option("--gather-within", min=0, help="seconds from the first request until the file is sent")
     ] = 30.0,
+    enough: Annotated[
+        int,
+        typer.Option("--gather-for", min=0, help="send it as soon as so many have asked; 0 waits for the time alone"),
+    ] = 0,
     at_most: Annotated[
         str | None, typer.Option("--gather-at-most", help="the rate, and the highest one to reserve")
     ] = None,
@@ -274,7 +278,7 @@ def serve(
             options = Options(
                 *group_of(gather), here=here, slotcar=controller, at_most_bps=rate_of(at_most), interface=interface
             )
-            gathering = Gathering(own, options, within)
+            gathering = Gathering(own, options, within, enough)
         server = Server(folder, own, address, port, rights, gathering)
         typer.echo(f"serves {folder.resolve()} on port {server.port}")
         for number in (signal.SIGTERM, signal.SIGINT):

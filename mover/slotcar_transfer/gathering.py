@@ -1,7 +1,8 @@
 """Requests of many for one file, gathered into one session to all of them (D7.3 §4.1.1, pull mode with synchronisation).
 
-The first request for a file opens a session, which begins some time later: whoever asks for the same file until then gets
-it by the same session. Who asks later is of the next. One session is sent at a time, since all have one group.
+The first request for a file opens a session, which begins some time later, or as soon as so many have asked as are waited
+for: whoever asks for the same file until then gets it by the same session. Who asks later is of the next. One session is
+sent at a time, since all have one group.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ class Logged(Display):
 
 @dataclass
 class _Session:
-    """Attributes: peers: who asked, by name. by: the earliest of their deadlines."""
+    """Attributes: peers: who asked, by name. by: the earliest of their deadlines. due: it begins, whatever the time."""
 
     peers: dict[str, Peer] = field(default_factory=dict)
     by: datetime | None = None
+    due: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     receivers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     failed: TransferError | None = None
@@ -48,13 +50,15 @@ class Gathering:
     """
     Attributes:
         within_s: a session begins so long after the first request for its file.
-        options: of each session; `by` is that of whoever asks. closing: ends the waiting.
+        options: of each session; `by` is that of whoever asks.
+        enough: it begins as soon as so many have asked; 0: at its time alone.
     """
 
     identity: Identity
     options: Options
     within_s: float
-    closing: threading.Event = field(default_factory=threading.Event)
+    enough: int = 0
+    _closing: bool = False
     _sessions: dict[Path, _Session] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _sending: threading.Lock = field(default_factory=threading.Lock)
@@ -71,6 +75,8 @@ class Gathering:
             session = self._sessions.setdefault(file, session or _Session())
             session.peers[peer.name] = peer
             session.by = min(filter(None, (session.by, by)), default=None)
+            if self._closing or len(session.peers) == self.enough:
+                session.due.set()
         if is_first:
             self._send(file, session)
         session.over.wait()
@@ -78,9 +84,16 @@ class Gathering:
             raise session.failed
         return session.receivers[peer.name]
 
+    def close(self) -> None:
+        """Ends the waiting: nothing more is sent."""
+        with self._lock:
+            self._closing = True
+            for session in self._sessions.values():
+                session.due.set()
+
     def _send(self, file: Path, session: _Session) -> None:
         """After the time of gathering, and the sessions before it: while these are sent, more may ask."""
-        self.closing.wait(self.within_s)
+        session.due.wait(self.within_s)
         with self._sending:
             with self._lock:
                 del self._sessions[file]
@@ -88,7 +101,7 @@ class Gathering:
             log.info("multicast: %s for %s", file, ", ".join(session.peers))
             options = replace(self.options, by=session.by if self.options.slotcar is not None else None)
             try:
-                if self.closing.is_set():
+                if self._closing:
                     raise TransferError("the server is being stopped")
                 spread = Spread([file], peers, self.identity, options, Logged(), self.identity.folder / "spread")
                 done = spread.run()

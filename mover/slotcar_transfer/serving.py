@@ -123,7 +123,7 @@ class Server:
         """Ends what is under way; it can be taken up again."""
         self._over = True
         if self._gathering is not None:
-            self._gathering.closing.set()
+            self._gathering.close()
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()

@@ -29,7 +29,7 @@ ADDRESSES = LAN | FAR
 ENDS = ("here", "near", "lossy", "distant")
 PORT = 7010
 #: Of one packet in three to the group: `ld rand`, at random drop or leave it to what comes.
-_DROPS = "4,32 0 0 4294963256,37 0 1 {least},6 0 0 2,6 0 0 0"
+DROPS = "4,32 0 0 4294963256,37 0 1 {least},6 0 0 2,6 0 0 0"
 
 
 def can_be_made() -> bool:
@@ -86,7 +86,7 @@ class Lan(World):
         with contextlib.suppress(subprocess.CalledProcessError):
             self.run_in(name, "tc", "qdisc", "delete", "dev", "eth0", "clsact")
         self.run_in(name, "tc", "qdisc", "add", "dev", "eth0", "clsact")
-        code = _DROPS.format(least=2**32 - 1 - 2**32 * per_cent // 100)
+        code = DROPS.format(least=2**32 - 1 - 2**32 * per_cent // 100)
         filters = ["tc", "filter", "add", "dev", "eth0", "ingress", "protocol", "ip", "bpf", "bytecode", code]
         self.run_in(name, *filters, "direct-action")
 

@@ -80,7 +80,7 @@ def test_requests_for_one_file_become_one_session(tmp_path: Path) -> None:
     """Two ask, one after the other: the file is sent once, to both. Who asks later is of a session of its own."""
     with opened(tmp_path / "lan", ("near", "lossy")) as lan:
         (source,) = fill(lan.root("here") / "new", raw=1_500_000)
-        lan.gather("--gather-within", "6", "--gather-at-most", "30 Mbit/s")
+        lan.gather("--gather-within", "3600", "--gather-for", "2", "--gather-at-most", "30 Mbit/s")
         first, second = (lan.start_ask(name, "here:new/raw") for name in ("near", "lossy"))
         assert [end_of(one).out for one in (first, second)] == ["new/raw is here, as it is at here\n"] * 2
         for name in ("near", "lossy"):
