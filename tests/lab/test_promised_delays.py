@@ -2,58 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Interface
 from typing import NamedTuple
 
 import pytest
 
+from slotcar.base.assured import AssuredClass
 from slotcar.base.vocabulary import InterfaceRole, Protocol, Service
 from slotcar.book.model import Entry
 from slotcar.measuring.metrics import delay
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from slotcar.planning.delay_bounds import DelayBounds
 from slotcar.planning.routing import route
-from slotcar.platforms import renderer_of
-from slotcar.platforms.intent.flows import flows_of
 from slotcar.reservation.model import Endpoint, Reservation, TimeBound
 from slotcar_lab import traffic
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.capture import Capture, stamps
 from slotcar_lab.experiments.figures import WAITING_US
+from tests.lab.bursts import FRAME_BYTES, PACKET_BYTES, PAYLOAD_BYTES, SENDER, burst_bytes, pushed
 from tests.support.requests import T0, reservation
-from tests.unit.platforms.worlds import intents
 
 pytestmark = pytest.mark.lab
 LINE_BPS, LOAD_BPS = 24_000_000, 28_000_000
-#: With their headers all packets have 1,000 bytes; of these a policer counts Ethernet's header too.
-PAYLOAD_BYTES, POLICED_BYTES = 958, 1_000
-PACKET_BYTES = PAYLOAD_BYTES + 28
-PORT, OTHER_PORT, THIRD_PORT, LOAD_PORT = 5001, 5003, 5004, 5002
+PORT, OTHER_PORT, THIRD_PORT, FOURTH_PORT, LOAD_PORT = 5001, 5003, 5004, 5005, 5002
 DURATION_S, LEAD_S = 6.0, 3.0
-#: Sends bursts one after another, each when the buckets are full again: `PORT:PACKETS` in turn, then a pause. The kernel
-#: cuts what it is given at once into datagrams (UDP_SEGMENT): a call for each took so long that queues drained meanwhile.
-SENDER = """
-import socket, struct, sys, time
-address, pause, rounds = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
-bursts = [tuple(map(int, one.split(":"))) for one in sys.argv[4:]]
-ends = {port: socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for port, _ in bursts}
-for end in ends.values():
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_000_000)
-    end.setsockopt(17, 103, PAYLOAD)
-number = 0
-for _ in range(rounds):
-    for port, packets in bursts:
-        for first in range(0, packets, 60):
-            numbers = range(number, number + min(60, packets - first))
-            ends[port].sendto(b"".join(struct.pack("!Q", one) + bytes(PAYLOAD - 8) for one in numbers), (address, port))
-            number += len(numbers)
-    time.sleep(pause)
-""".replace("PAYLOAD", str(PAYLOAD_BYTES))
 
 
-def one_router() -> Network:
+#: Of the assured rate, half of its 30 % each.
+CLASSES = (
+    AssuredClass("gold", 0, 150_000, (10, 12, 14)),
+    AssuredClass("silver", 1, 150_000, (18, 20, 22)),
+)
+
+
+def one_router(classes: tuple[AssuredClass, ...] = ()) -> Network:
     """The router of the virtual lab, as an inventory has it."""
     shares = {Service.IP_PREMIUM: 450_000, Service.ASSURED_RATE: 300_000, Service.QBSS: 10_000}
     interfaces = {
@@ -62,6 +45,7 @@ def one_router() -> Network:
             role=InterfaceRole.EDGE,
             capacity_bps=LINE_BPS,
             shares_ppm=shares,
+            assured_classes=classes,
             overhead_bytes=14,
             address=IPv4Interface(f"10.9.{number}.1/24"),
         )
@@ -72,44 +56,30 @@ def one_router() -> Network:
         for number, (name, key) in enumerate((("near", "eth1"), ("far", "eth2")), start=1)
     }
     device = Device(name="router", domain="lab", platform="linux-tc", interfaces=interfaces)
-    return Network(domains={"lab": Domain(name="lab")}, devices={"router": device}, hosts=hosts, sls={})
+    domain = Domain(name="lab", assured_classes={one.name: one for one in classes})
+    return Network(domains={"lab": domain}, devices={"router": device}, hosts=hosts, sls={})
 
 
 NETWORK = one_router()
+WITH_CLASSES = one_router(CLASSES)
 
 
-def entry(number: int, port: int, rate_bps: int, rtt_us: int, service: Service, delay_us: int | None = None) -> Entry:
+def entry(
+    number: int,
+    port: int,
+    rate_bps: int,
+    rtt_us: int,
+    service: Service,
+    delay_us: int | None = None,
+    assured_class: str = "",
+) -> Entry:
     wanted: Reservation = reservation(
         f"r{number}", rate_bps, source=Endpoint(host="near"), destination=Endpoint(host="far", port=port),
         protocol=Protocol.UDP, packet_size_bytes=PACKET_BYTES, rtt_us=rtt_us, service=service,
-        delay=None if delay_us is None else TimeBound(at_most_us=delay_us),
+        delay=None if delay_us is None else TimeBound(at_most_us=delay_us), assured_class=assured_class or None,
     )  # fmt: skip
-    return route(wanted, NETWORK).entry(f"handle-{number}", number, T0)
-
-
-@contextmanager
-def pushed(lab: Lab, entries: Sequence[Entry]) -> Iterator[None]:
-    """The router as Slotcar pushes it while these are open."""
-    device = NETWORK.devices["router"]
-    renderer = renderer_of(device)
-    answers = {command: lab.check("router", ["sh", "-c", command]) for command in renderer.readback_commands(device)}
-    wanted = renderer.configuration(intents(NETWORK, *entries)["router"], device)
-    change = renderer.change(renderer.running(answers, device), wanted, device)
-
-    def run(lines: Sequence[str]) -> None:
-        lab.check("router", ["tc", "-batch", "-"], stdin="".join(f"{line}\n" for line in lines))
-
-    run(change.apply)
-    try:
-        yield
-    finally:
-        run(change.undo)
-
-
-def burst_bytes(one: Entry) -> int:
-    """What its policer lets through at once."""
-    (flow,) = flows_of(one, one.reservation.slots[0], NETWORK)
-    return renderer_of(NETWORK.devices["router"]).policer(flow, NETWORK.devices["router"])[1]
+    network = WITH_CLASSES if assured_class else NETWORK
+    return route(wanted, network).entry(f"handle-{number}", number, T0)
 
 
 class Delays(NamedTuple):
@@ -152,7 +122,7 @@ def worst_seen(
 
 def packets_of(size_bytes: int) -> int:
     """As many as use the bucket up, and a few that find it empty."""
-    return size_bytes // POLICED_BYTES + 4
+    return size_bytes // FRAME_BYTES + 4
 
 
 def test_in_strict_priority_the_bound_holds_and_is_at_most_twice_the_worst(virtual_lab: Lab) -> None:
@@ -161,12 +131,12 @@ def test_in_strict_priority_the_bound_holds_and_is_at_most_twice_the_worst(virtu
     other = entry(2, OTHER_PORT, 1_000_000, 1_000_000, Service.IP_PREMIUM)
     DelayBounds(NETWORK).check(bounded, [other])
     (case,) = DelayBounds(NETWORK).worst(bounded, [other])
-    bursts = [(port, packets_of(burst_bytes(one))) for port, one in ((OTHER_PORT, other), (PORT, bounded))]
-    with pushed(virtual_lab, [bounded, other]):
+    bursts = [(port, packets_of(burst_bytes(one, NETWORK))) for port, one in ((OTHER_PORT, other), (PORT, bounded))]
+    with pushed(virtual_lab, NETWORK, [bounded, other]):
         measured = worst_seen(virtual_lab, bursts, pause_s=0.6)
     bound_ms = case.delay.total_ns / 1_000_000
     print(f"strict priority: bound {bound_ms:.2f} ms, worst seen {measured.worst_ms:.2f} ms")
-    assert measured.received >= burst_bytes(bounded) // POLICED_BYTES
+    assert measured.received >= burst_bytes(bounded, NETWORK) // FRAME_BYTES
     assert measured.worst_ms <= bound_ms <= 2 * measured.worst_ms
 
 
@@ -179,9 +149,35 @@ def test_of_a_weighted_class_the_bound_holds_and_is_at_most_twice_the_worst(virt
     ]
     DelayBounds(NETWORK).check(bounded, others)
     (case,) = DelayBounds(NETWORK).worst(bounded, others)
-    bursts = [(THIRD_PORT, 2 * packets_of(burst_bytes(others[1]))), (PORT, packets_of(burst_bytes(bounded)))]
-    with pushed(virtual_lab, [bounded, *others]):
+    bursts = [
+        (THIRD_PORT, 2 * packets_of(burst_bytes(others[1], NETWORK))),
+        (PORT, packets_of(burst_bytes(bounded, NETWORK))),
+    ]
+    with pushed(virtual_lab, NETWORK, [bounded, *others]):
         measured = worst_seen(virtual_lab, bursts, pause_s=2.2, loads=[(OTHER_PORT, 12_000_000)])
     bound_ms = case.delay.total_ns / 1_000_000
     print(f"assured rate: bound {bound_ms:.2f} ms, worst seen {measured.worst_ms:.2f} ms")
+    assert measured.worst_ms <= bound_ms <= 2 * measured.worst_ms
+
+
+def test_of_a_named_class_the_bound_holds_and_is_at_most_twice_the_worst(virtual_lab: Lab) -> None:
+    """The excess of gold stands in its own queue, that of silver in another; then comes more of gold that conforms."""
+    assured = Service.ASSURED_RATE
+    bounded = entry(1, PORT, 1_000_000, 8_000_000, assured, delay_us=2_000_000, assured_class="gold")
+    others = [
+        entry(2, OTHER_PORT, 100_000, 10_000, assured, assured_class="gold"),
+        entry(3, THIRD_PORT, 300_000, 6_400_000, assured, assured_class="gold"),
+        entry(4, FOURTH_PORT, 100_000, 10_000, assured, assured_class="silver"),
+    ]
+    DelayBounds(WITH_CLASSES).check(bounded, others)
+    (case,) = DelayBounds(WITH_CLASSES).worst(bounded, others)
+    bursts = [
+        (THIRD_PORT, 2 * packets_of(burst_bytes(others[1], WITH_CLASSES))),
+        (PORT, packets_of(burst_bytes(bounded, WITH_CLASSES))),
+    ]
+    loads = [(OTHER_PORT, 12_000_000), (FOURTH_PORT, 12_000_000)]
+    with pushed(virtual_lab, WITH_CLASSES, [bounded, *others]):
+        measured = worst_seen(virtual_lab, bursts, pause_s=2.2, loads=loads)
+    bound_ms = case.delay.total_ns / 1_000_000
+    print(f"a named class: bound {bound_ms:.2f} ms, worst seen {measured.worst_ms:.2f} ms")
     assert measured.worst_ms <= bound_ms <= 2 * measured.worst_ms

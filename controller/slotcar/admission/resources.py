@@ -12,6 +12,7 @@ from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
 from slotcar.managers import ManagerError, manager_of, managers, option_words, request_of
 from slotcar.network.model import Interface, Network
 from slotcar.network.path.model import Path
+from slotcar.network.shaping import extra_bytes
 from slotcar.reservation.model import Claim, Reservation
 
 
@@ -24,9 +25,9 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
 
     `paths`: one for each direction of the reservation, forward first; of a multicast reservation one to each receiver, and
     what several of them cross carries each packet once.
-    An interface's share is a layer-2 rate with that link's own overhead, an SLS's a layer-3 rate. Devices of
-    over-provisioned domains are crossed without a demand (D7.3 §3.2.1). A resource that is crossed more than once (a
-    pinned path that turns back) is asked for the multiple.
+    An interface's share is a layer-2 rate with that link's own overhead, an SLS's a layer-3 rate, or what shaping towards
+    it takes (`slotcar.network.shaping`). Devices of over-provisioned domains are crossed without a demand (D7.3 §3.2.1). A
+    resource that is crossed more than once (a pinned path that turns back) is asked for the multiple.
 
     Raises:
         KeyError: a path names an interface that the network has not.
@@ -114,8 +115,8 @@ def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], 
 
 
 def crossed_by(path: Path, reservation: Reservation, network: Network) -> Iterator[tuple[ResourceId, int]]:
-    """Resources of one direction's path with the layer-2 bytes that a packet costs there. Where a domain has classes of the
-    assured rate, of that of the reservation's.
+    """Resources of one direction's path with the bytes that a packet costs there beside IP's. Where a domain has classes of
+    the assured rate, of that of the reservation's.
 
     Raises:
         KeyError: the path names an interface that the network has not.
@@ -128,7 +129,9 @@ def crossed_by(path: Path, reservation: Reservation, network: Network) -> Iterat
             name = interface.class_of(reservation.assured_class or "")
             yield interface_resource(place, direction, reservation.service, name), interface.overhead_bytes
     for name in path.sls:
-        yield sls_resource(name), 0
+        agreement = network.sls.get(name)
+        extra = extra_bytes(agreement, reservation.packet_size_bytes, network) if agreement else 0
+        yield sls_resource(name), extra
 
 
 def parts_of(interface: Interface) -> list[tuple[Service, str]]:

@@ -31,10 +31,6 @@ class TokenBucket:
     rate_bps: int = 0
 
 
-#: The longest packet of those that nobody has said the size of, as IP: Ethernet's MTU.
-LONGEST_PACKET_BYTES = 1_500
-
-
 @dataclass(frozen=True, slots=True)
 class ServiceCurve:
     """A queue that waits gets at least `rate_bps` x (t - `latency_ns`) in any time t.
@@ -43,7 +39,8 @@ class ServiceCurve:
         grows: the rate is what those who are there were admitted for, and each other flow brings its own with it.
         full_bytes: others' excess may fill the queue up to this length, whatever the bursts are; None: only what conforms
             waits in it.
-        output_bytes: what may leave the interface at once, beyond its line's rate.
+        output_bytes: what may leave the interface at once, beyond its line's rate, or that which follows.
+        output_bps: the queue is shaped to this rate; None: to none but the line's.
 
     Raises:
         ValueError: no rate, or a latency below 0.
@@ -54,6 +51,7 @@ class ServiceCurve:
     grows: bool = False
     full_bytes: int | None = None
     output_bytes: int = 0
+    output_bps: int | None = None
 
     def __post_init__(self) -> None:
         if self.rate_bps < 1 or self.latency_ns < 0:

@@ -129,6 +129,21 @@ class ShellNeeds:
 
 
 @dataclass(frozen=True, slots=True)
+class ShaperFacts:
+    """How a platform shapes an aggregate, which is one queue of an interface.
+
+    Attributes:
+        grain_bps: the step in which its shaper takes rates of a size.
+        overhead_bytes: what the shaper counts of each packet beside IP, at least; None: what the interface says.
+        not_with: schedulers that cannot shape.
+    """
+
+    grain_bps: Callable[[int], int]
+    overhead_bytes: int | None = None
+    not_with: frozenset[Scheduler] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What other rooms ask of a platform.
 
@@ -151,6 +166,7 @@ class Facts:
         most_assured_classes: how many classes of the assured rate its interfaces can serve apart; 0: it knows one service
             without classes. classes_words: what to do about it, where that is to be said.
         remarks: at a border it gives what comes in the code point of its own domain.
+        shaper: how it shapes what leaves towards an SLS; None: it cannot.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -174,6 +190,7 @@ class Facts:
     most_assured_classes: int = 0
     classes_words: str = ""
     remarks: bool = False
+    shaper: ShaperFacts | None = None
 
     def acts(self, options: Mapping[str, object]) -> bool:
         """Whether a router with these options acts at coming instants by itself. To the others a controller must be

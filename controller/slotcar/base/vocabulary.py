@@ -17,6 +17,9 @@ class Service(StrEnum):
     QBSS = "qbss"
 
 
+#: The longest packet of those that nobody has said the size of, as IP: Ethernet's MTU.
+LONGEST_PACKET_BYTES = 1_500
+ETHERNET_HEADER_BYTES = 14
 #: The services that are promised a rate. Best effort and QBSS take what is left.
 RESERVED_SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 

@@ -43,7 +43,7 @@ OF_INTERFACES = (
     "slotcar_scheduler",
 )  # fmt: skip
 #: What of an interface may be wrong without a word about the link that it is on.
-NOT_OF_A_LINK = ("shares", "assured_shares", "metric", "scheduler", "owners")
+NOT_OF_A_LINK = ("shares", "assured_shares", "metric", "scheduler", "shape_to_sls", "owners")
 #: What of an end system may be wrong without a word about where it is.
 NOT_OF_A_PLACE = ("slotcar_owners", "slotcar_host_accounts", "slotcar_roles", "slotcar_monitoring_domain")
 #: An SLS of these fits every link.
@@ -310,6 +310,7 @@ def _interface(
         metric=router.slotcar_metric if own.metric is None else own.metric,
         scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
         notice_us=router.slotcar_notice if own.notice is None else own.notice,
+        shapes_to_sls=router.slotcar_shape_to_sls if own.shape_to_sls is None else own.shape_to_sls,
         background_ppm=router.slotcar_background if own.background is None else own.background,
         owners=dict(sorted((own.owners or {}).items())),
         description=own.description,

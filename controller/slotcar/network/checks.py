@@ -19,6 +19,7 @@ from slotcar.network.findings import Findings
 from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
 from slotcar.network.reading import InventoryNode, Key
+from slotcar.network.shaping_checks import check_shaping
 from slotcar.network.variables import format_share
 
 MILLION = 1_000_000
@@ -44,6 +45,7 @@ def check(draft: InventoryDraft, findings: Findings) -> None:
     _sls_twins(draft, findings)
     check_assured_classes(draft, findings)
     check_markings(draft, findings)
+    check_shaping(draft, findings)
 
 
 def _key(interface: InterfaceId, *last: str) -> Key:

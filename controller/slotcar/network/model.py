@@ -58,6 +58,7 @@ class Interface(Frozen):
         scheduler: what serves its queues; `linux-tc` only, the others have one each.
         background_ppm: what background reservations may have of a service's share that others leave, parts per million.
         notice_us: so long before a new reservation begins, background reservations that must give way are told.
+        shapes_to_sls: what leaves here towards a neighbour's SLS is shaped to that (`slotcar.network.shaping`).
         owners: of networks behind an edge interface, the owners that may reserve from and to them; everybody may
             where none is named.
     """
@@ -76,6 +77,7 @@ class Interface(Frozen):
     scheduler: Scheduler = Scheduler.HTB
     background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)
     notice_us: int = Field(default=NOTICE_US, ge=0)
+    shapes_to_sls: bool = Field(default=False, exclude_if=lambda shapes: not shapes)
     owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
     description: Description = ""
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StringConstraints, model_validator
 
 from slotcar.base.assured import AssuredClass, EarlyDrop
 from slotcar.base.frozen import Frozen
@@ -358,6 +358,7 @@ class InterfaceVariables(Frozen):
     scheduler: Scheduler | None = None
     background: Share | None = None
     notice: Notice | None = None
+    shape_to_sls: StrictBool | None = None
     owners: dict[Prefix, Owners] | None = None
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
@@ -381,6 +382,7 @@ class RouterVariables(Frozen):
     slotcar_scheduler: Scheduler = Scheduler.HTB
     slotcar_background: Share = BACKGROUND_PPM
     slotcar_notice: Notice = NOTICE_US
+    slotcar_shape_to_sls: StrictBool = False
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
     slotcar_dead_man: DeadMan | None = None

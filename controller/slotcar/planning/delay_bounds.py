@@ -13,34 +13,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import TypeAlias
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.delays import Bundle, HopDelay, NoBound, QueuedLine, WorstDelay, worst_delays
 from slotcar.admission.model import DelayRefused, Refused
+from slotcar.admission.resource_id import ResourceId
 from slotcar.admission.resources import parts_of
 from slotcar.admission.service_curves import (
     BIT_NS,
-    LONGEST_PACKET_BYTES,
     ServiceCurve,
     TokenBucket,
     sending_ns,
     sent_bytes,
 )
+from slotcar.base.assured import class_key
 from slotcar.base.units import format_bytes_about, format_latency, format_rate_about
-from slotcar.base.vocabulary import RESERVED_SERVICES, Direction, Service
+from slotcar.base.vocabulary import LONGEST_PACKET_BYTES, RESERVED_SERVICES, Direction, Service
 from slotcar.book.model import Entry
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.network.path.model import Path, ends_of
+from slotcar.network.shaping import Shaper, shapers_at
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.planning.routing import highest_slots
 from slotcar.platforms import Unrenderable, renderer_of, service_curve
-from slotcar.platforms.intent.egress import Load, egress_of, outbound
+from slotcar.platforms.intent.egress import Load, egress_of, outbound, shapers_of
 from slotcar.platforms.intent.flows import first_ingress, flows_of
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.reservation.model import Reservation, constant_slots, joined_slots
 
 NS_PER_US = 1_000
 #: Of more different sets of reservations that are open together only the one that is refused is asked what would fit.
 FEW_SETS = 20
+#: A service, and of the assured rate its class on an interface; without a name where there is none.
+_Part: TypeAlias = tuple[Service, str]
+_PREMIUM: _Part = (Service.IP_PREMIUM, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ class DelayBounds:
     """The bounds of a network's reservations. Pure, but for its memory of what queues are given."""
 
     network: Network
-    _curves: dict[tuple[InterfaceId, Service, bool, TokenBucket], ServiceCurve] = field(default_factory=dict)
+    _curves: dict[tuple[InterfaceId, _Part, bool, TokenBucket], ServiceCurve] = field(default_factory=dict)
 
     def check(self, entry: Entry, others: Sequence[Entry]) -> None:
         """
@@ -187,9 +194,9 @@ class DelayBounds:
         wanted = {place for flow in bounded for place in flow.way}
         waiting = _that_matter(premium, wanted)
         longest = max([LONGEST_PACKET_BYTES, *(flow.packet_bytes for flow in together)])
-        promised = {(flow.reservation.service, place) for flow in bounded for place in flow.way}
+        promised = {(place, self._part(flow, place)) for flow in bounded for place in flow.way}
         line = partial(self._line, promised=promised, longest_bytes=longest)
-        delays = self._solved(waiting, lambda place: line(place, Service.IP_PREMIUM, TokenBucket()))
+        delays = self._solved(waiting, lambda place: line(place, _PREMIUM, TokenBucket()))
         before = self._premium_buckets(waiting, delays)
         cases = []
         for flow in bounded:
@@ -197,13 +204,16 @@ class DelayBounds:
                 delay = delays[flow.way]
                 self._require_long_queues(delay, premium)
             else:
-                own = self._solved(
-                    {flow.way: [flow]},
-                    lambda place: line(place, Service.ASSURED_RATE, before.get(place, TokenBucket())),
-                )
-                delay = own[flow.way]
+                lines = {
+                    place: line(place, self._part(flow, place), before.get(place, TokenBucket())) for place in flow.way
+                }
+                delay = self._solved({flow.way: [flow]}, lines.__getitem__)[flow.way]
             cases.append((flow, WorstCase(flow.direction, delay, self._least_ns(flow))))
         return cases
+
+    def _part(self, flow: _BoundFlow, place: InterfaceId) -> _Part:
+        name = flow.reservation.assured_class or ""
+        return flow.reservation.service, self.network.interface(place).class_of(name)
 
     def _solved(
         self,
@@ -242,14 +252,14 @@ class DelayBounds:
     def _line(
         self,
         place: InterfaceId,
-        service: Service,
+        part: _Part,
         before: TokenBucket,
         *,
-        promised: set[tuple[Service, InterfaceId]],
+        promised: set[tuple[InterfaceId, _Part]],
         longest_bytes: int,
     ) -> QueuedLine:
         interface = self.network.interface(place)
-        curve = self._curve(interface, service, (service, place) in promised, before)
+        curve = self._curve(interface, part, (place, part) in promised, before)
         more_bytes = longest_bytes - LONGEST_PACKET_BYTES
         if more_bytes:  # a scheduler lets a packet of each of its queues through first, and one is on the line
             packets = len(Service) + max(1, len(interface.assured_classes))
@@ -258,29 +268,43 @@ class DelayBounds:
             curve = replace(curve, latency_ns=curve.latency_ns + late_ns, output_bytes=curve.output_bytes + more_bytes)
         return QueuedLine(
             curve,
-            interface.capacity_bps,
+            curve.output_bps or interface.capacity_bps,
             interface.overhead_bytes,
             (interface.propagation_us or 0) * NS_PER_US,
-            interface.share_bps(service),
+            min(interface.share_bps(*part), curve.output_bps or interface.capacity_bps),
         )
 
-    def _curve(self, interface: Interface, service: Service, promised: bool, before: TokenBucket) -> ServiceCurve:
+    def _curve(self, interface: Interface, part: _Part, promised: bool, before: TokenBucket) -> ServiceCurve:
         """The least that the queue is given, whatever the others are admitted for at the time."""
-        key = (interface.id, service, promised, before)
+        key = (interface.id, part, promised, before)
         if key not in self._curves:
             device = self.network.devices[interface.id.device]
-            given = [
-                service_curve(egress_of(interface, load), service, device, before)
-                for load in _loads(interface, service, promised)
+            egresses = [
+                egress_of(interface, load) for load in _loads(interface, part, promised, self._shapers(interface))
             ]
+            given = [service_curve(one, _queue_of(one, part), device, before) for one in egresses]
             self._curves[key] = ServiceCurve(
                 min(one.rate_bps for one in given),
                 max(one.latency_ns for one in given),
                 grows=not promised and len({one.rate_bps for one in given}) > 1,
                 full_bytes=given[0].full_bytes,
                 output_bytes=max(one.output_bytes for one in given),
+                output_bps=given[0].output_bps,
             )
         return self._curves[key]
+
+    def _shapers(self, interface: Interface) -> dict[ResourceId, Shaper]:
+        """What its ways out are held to towards SLSs, at any time.
+
+        Raises:
+            NoBound: by an SLS that two controllers may change as they run.
+        """
+        if not interface.shapes_to_sls:
+            return {}
+        towards = [sls for one, sls, _ in shapers_at(self.network) if one.id == interface.id]
+        if agreed := [sls.name for sls in towards if sls.agreed]:
+            raise NoBound(interface.id, _AGREED.format(interface.id, agreed[0]))
+        return shapers_of(self.network, None)
 
     def _require_known_links(self, flow: _BoundFlow) -> None:
         """
@@ -295,8 +319,6 @@ class DelayBounds:
             interface = self.network.interface(place)
             if interface.neighbour is not None and interface.propagation_us is None:
                 raise NoBound(place, _NO_PROPAGATION.format(place))
-            if flow.reservation.service is Service.ASSURED_RATE and interface.assured_classes:
-                raise NoBound(place, _SEVERAL_CLASSES.format(place))
 
     def _is_elsewhere(self, device: str) -> bool:
         return self.network.domains[self.network.devices[device].domain].elsewhere
@@ -310,8 +332,9 @@ class DelayBounds:
             interface = self.network.interface(hop.place)
             here = [flow for flow in premium if hop.place in flow.way]
             bursts = sum(_on_line(flow.burst_bytes, flow, interface.overhead_bytes) for flow in here)
-            load = Load({}, {interface.id: bursts}, {outbound(interface, Service.IP_PREMIUM)})
-            queue = next(one for one in egress_of(interface, load).queues if one.service is Service.IP_PREMIUM)
+            way_out = outbound(interface, Service.IP_PREMIUM)
+            load = Load({}, {interface.id: bursts}, {way_out}, self._shapers(interface))
+            queue = _queue_of(egress_of(interface, load), _PREMIUM)
             rates_bps = sum(_on_line(flow.rate_bps, flow, interface.overhead_bytes) for flow in here)
             waiting_bytes = hop.burst_bytes + sent_bytes(rates_bps, hop.service.latency_ns)
             if waiting_bytes > queue.queue_bytes:
@@ -418,24 +441,26 @@ class DelayBounds:
 
 _OVER_PROVISIONED = "{} is of an over-provisioned domain, whose queues nobody bounds"
 _SHORT_QUEUE = "{} of premium may wait in the queue of {}, which is shorter, so some would be lost"
-_SEVERAL_CLASSES = (
-    "of several classes of the assured rate, as {} has, nobody bounds the delay; ip-premium's is bounded"
-)
+_AGREED = "{} shapes towards the SLS {}, which two controllers agreed on as they run and may change"
 _NO_PROPAGATION = "how long the link of {} takes is not known; say its `propagation` in the inventory"
 
 
-def _loads(interface: Interface, service: Service, promised: bool) -> Iterator[Load]:
+def _queue_of(egress: Egress, part: _Part) -> Queue:
+    return next(one for one in egress.queues if one.key == class_key(*part))
+
+
+def _loads(interface: Interface, part: _Part, promised: bool, shapers: dict[ResourceId, Shaper]) -> Iterator[Load]:
     """The extremes of what may be admitted there: the parts of the link follow from it in straight lines between them."""
-    bounded = {outbound(interface, service)} if promised else set()
-    shares = {outbound(interface, *part): interface.share_bps(*part) for part in parts_of(interface)}
+    way_out = outbound(interface, *part)
+    shares = {outbound(interface, *one): interface.share_bps(*one) for one in parts_of(interface)}
     for own in (False, True):
         for other in (False, True):
             rates = {
                 resource: share_bps
                 for resource, share_bps in shares.items()
-                if (own if resource == outbound(interface, service) else other)
+                if (own if resource == way_out else other)
             }
-            yield Load(rates, bounded=set(bounded))
+            yield Load(rates, bounded={way_out} if promised else set(), shapers=shapers)
 
 
 def _on_line(amount: int, flow: _BoundFlow, overhead_bytes: int) -> int:

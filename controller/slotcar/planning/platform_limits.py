@@ -22,6 +22,7 @@ from slotcar.book.model import Condition, Entry, State
 from slotcar.book.timeline import Active, active_at
 from slotcar.network.model import Device, Network
 from slotcar.network.path.model import crossed, ends_of
+from slotcar.network.shaping import devices_of
 from slotcar.planning.errors import CannotExpress
 from slotcar.planning.routing import RoutedReservation, highest_slots
 from slotcar.platforms import Unrenderable, renderer_of
@@ -154,7 +155,7 @@ class PlatformLimits:
         valid = frozenset(
             sls.name
             for sls in self.network.sls.values()
-            if sls.ingress.device == name and (sls.validity is None or sls.validity.contains(at))
+            if (sls.validity is None or sls.validity.contains(at)) and name in devices_of(sls, self.network)
         )
         if (name, valid) not in self._queue_problems:
             try:

@@ -11,9 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from slotcar.base.registry import facts_of, folder_of
-from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.model import Approximation, Change, Configuration, Renderer, Unreadable, Unrenderable
 
 if TYPE_CHECKING:  # a push has no use for what admission counts with
@@ -42,11 +41,11 @@ def _renderer(folder: str) -> Renderer:
     return renderer
 
 
-def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
-    """What a service's queue of an interface is surely given, as the platform serves it.
+def service_curve(egress: Egress, queue: Queue, device: Device, before: TokenBucket) -> ServiceCurve:
+    """What a queue of an interface is surely given, as the platform serves it.
 
     Args:
-        before: what may come of the services that are served before this one, in all.
+        queue: of the egress. before: what may come of the services that are served before it, in all.
 
     Raises:
         Unrenderable: nothing follows for it, or nothing is known.
@@ -56,6 +55,6 @@ def service_curve(egress: Egress, service: Service, device: Device, before: Toke
             f"{egress.interface}: what {device.platform} surely gives a queue is not known here, so no delay is bounded"
         )
     curve: ServiceCurve = import_module(f"{folder_of(device.platform)}.delays").service_curve(
-        egress, service, device, before
+        egress, queue, device, before
     )
     return curve

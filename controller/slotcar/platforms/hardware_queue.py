@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from slotcar.admission.service_curves import LONGEST_PACKET_BYTES
 from slotcar.base.registry import RouterWithHardware
-from slotcar.base.vocabulary import Service
+from slotcar.base.vocabulary import LONGEST_PACKET_BYTES, Service
 from slotcar.network.model import Device
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 
@@ -26,14 +25,26 @@ def ring_packets(egress: Egress, device: Device) -> int:
     return packets
 
 
-def require_premium(egress: Egress, service: Service, why: str) -> None:
+def require_premium(egress: Egress, queue: Queue, why: str) -> None:
     """
     Raises:
         Unrenderable: of another service, whose delay nothing bounds for the reason that is given.
     """
-    if service is not Service.IP_PREMIUM:
+    if queue.service is not Service.IP_PREMIUM:
         raise Unrenderable(
-            f"{egress.interface}: nothing bounds the delay of {service}, {why}; ip-premium's can be promised"
+            f"{egress.interface}: nothing bounds the delay of {queue.key}, {why}; ip-premium's can be promised"
+        )
+
+
+def require_unshaped(egress: Egress, queue: Queue) -> None:
+    """
+    Raises:
+        Unrenderable: premium is shaped towards an SLS, by a shaper whose waits for tokens nobody prints.
+    """
+    if queue.shaper:
+        raise Unrenderable(
+            f"{egress.interface}: ip-premium is shaped towards an SLS there, and how long the shaper waits for tokens is"
+            " not printed, so no delay is bounded"
         )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from slotcar.book.model import Entry
 from slotcar.book.timeline import Active
 from slotcar.network.model import Network, Sls
+from slotcar.network.shaping import devices_of
 from slotcar.platforms import renderer_of
 from slotcar.platforms.intent import QosIntent, intents_at
 from slotcar.platforms.model import Configuration, Unrenderable
@@ -71,7 +72,7 @@ class Configuring:
             configurations, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
             touched = touched_devices(last.active, by_number) | devices_of_slss_between(self.network, last.at, at)
-            touched |= devices_of_changed_slss(last.sls, sls)
+            touched |= devices_of_changed_slss(self.network, last.sls, sls)
             concerned = [one for one in active if touched & one.entry.devices] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
             new, newly = self._rendering(intents)
@@ -95,18 +96,20 @@ def _same(old: Entry, new: Entry) -> bool:
     return old is new or old == new
 
 
-def devices_of_changed_slss(before: Mapping[str, Sls], after: Mapping[str, Sls]) -> set[str]:
-    """The devices at whose ingress an SLS came, went or changed: the domains agreed on it meanwhile."""
+def devices_of_changed_slss(network: Network, before: Mapping[str, Sls], after: Mapping[str, Sls]) -> set[str]:
+    """The devices that police or shape by an SLS that came, went or changed: the domains agreed on it meanwhile."""
     if before is after:
         return set()
     changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
-    return {each[name].ingress.device for name in changed for each in (before, after) if name in each}
+    forms = [each[name] for name in changed for each in (before, after) if name in each]
+    return {device for sls in forms for device in devices_of(sls, network)}
 
 
 def devices_of_slss_between(network: Network, before: datetime, after: datetime) -> set[str]:
-    """The devices at whose ingress an SLS is valid at one of the two instants and not at the other."""
+    """The devices that police or shape by an SLS that is valid at one of the two instants and not at the other."""
     return {
-        sls.ingress.device
+        device
         for sls in network.sls.values()
         if sls.validity is not None and sls.validity.contains(before) is not sls.validity.contains(after)
+        for device in devices_of(sls, network)
     }

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from slotcar.base.assured import AssuredClass
 from slotcar.base.units import format_latency
 from slotcar.base.vocabulary import Scheduler, Service
 from slotcar.book.model import Entry, Proposal
@@ -42,6 +43,30 @@ def network(
         for name, device in bare.devices.items()
     }
     return bare.model_copy(update={"devices": devices})
+
+
+def with_classes(line: Network) -> Network:
+    """The same with two classes of the assured rate, gold of 20 % and silver of 10 %."""
+    classes = (AssuredClass("gold", 0, 200_000), AssuredClass("silver", 1, 100_000, (18, 20, 22)))
+    named = {one.name: one for one in classes}
+    devices = {
+        name: device.model_copy(
+            update={
+                "interfaces": {
+                    key: one.model_copy(update={"assured_classes": classes}) for key, one in device.interfaces.items()
+                }
+            }
+        )
+        for name, device in line.devices.items()
+    }
+    domains = {name: one.model_copy(update={"assured_classes": named}) for name, one in line.domains.items()}
+    slss = {
+        f"{name}-{of}": one.model_copy(update={"name": f"{name}-{of}", "assured_class": of})
+        for name, one in line.sls.items()
+        if one.service is Service.ASSURED_RATE
+        for of in named
+    }
+    return line.model_copy(update={"devices": devices, "domains": domains, "sls": slss})
 
 
 def entry(line: Network, number: int, rate_mbps: int, **more: object) -> Entry:
@@ -155,6 +180,23 @@ def test_an_assured_rate_waits_for_all_the_excess_that_its_queue_holds() -> None
     assert total_us(line, assured, [entry(line, 2, 40)]) == alone_us
     lines = refusal(line, entry(line, 1, 10, service=Service.ASSURED_RATE, **within(100 * MS)))
     assert "excess of its service may fill the queue there with" in lines
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.HTB, Scheduler.ETS])
+def test_each_class_of_an_assured_rate_waits_for_the_excess_in_its_own_queue(scheduler: Scheduler) -> None:
+    """A queue is as long as the link lets it be, whatever the share: silver's takes up to twice as long as gold's, and ets
+    over-estimates what is small."""
+    line = with_classes(network(scheduler=scheduler))
+    gold, silver, others = (
+        entry(line, number, 5, service=Service.ASSURED_RATE, assured_class=name, **within(9_000 * MS))
+        for number, name in ((1, "gold"), (2, "silver"), (3, "silver"))
+    )
+    alone_us = total_us(line, gold)
+    assert total_us(line, gold, [others]) == alone_us
+    assert 1.3 * alone_us < total_us(line, silver) < 2.2 * alone_us
+    assert "excess of its service may fill" in refusal(
+        line, entry(line, 1, 5, service=Service.ASSURED_RATE, assured_class="gold", **within(100 * MS))
+    )
 
 
 def test_by_deficit_round_robin_an_assured_rate_waits_for_premiums_bursts_too() -> None:

@@ -31,7 +31,9 @@ def router(platform: str, name: str = "", **options: int | str | bool) -> Device
 
 def curve(device: Device, service: Service = Service.IP_PREMIUM) -> ServiceCurve:
     (interface,) = device.interfaces.values()
-    return service_curve(egress_of(interface, Load()), service, device, TokenBucket())
+    egress = egress_of(interface, Load())
+    queue = next(one for one in egress.queues if one.service is service)
+    return service_curve(egress, queue, device, TokenBucket())
 
 
 def test_every_router_says_what_its_queues_are_given() -> None:

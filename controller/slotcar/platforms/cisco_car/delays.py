@@ -11,24 +11,24 @@ from slotcar.base.vocabulary import PRECEDENCE, Service
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_car.build import TOS_BITS, weights_of
 from slotcar.platforms.hardware_queue import longest_bytes, require_premium, ring_packets
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.model import Unrenderable
 
 _EXCESS = "whose excess waits in the same queue, as long as its buffers are"
 
 
-def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
+def service_curve(egress: Egress, queue: Queue, device: Device, before: TokenBucket) -> ServiceCurve:
     """
     Raises:
         Unrenderable: of another service, of a subinterface, without a share, and where the ring is not known.
     """
-    require_premium(egress, service, _EXCESS)
+    require_premium(egress, queue, _EXCESS)
     if "." in egress.interface.name:
         raise Unrenderable(
             f"{egress.interface}: its queues are the whole interface's, which others' packets fill, too"
         )
     weights = weights_of(egress)
-    own = weights[PRECEDENCE[service] & TOS_BITS]
+    own = weights[PRECEDENCE[Service.IP_PREMIUM] & TOS_BITS]
     # Class 0 has what the weights of the others leave.
     longest, ring = longest_bytes(egress, device), ring_packets(egress, device)
     curve = self_clocked(egress.capacity_bps, own, 100, len(weights), longest)

@@ -13,24 +13,23 @@ from slotcar.admission.service_curves import (
     behind_a_ring,
     strict_priority,
 )
-from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.egress import cos_queue_groups, mtu_bytes
 from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.cisco_gsr.limits import WEIGHT_BYTES
 from slotcar.platforms.hardware_queue import longest_bytes, require_premium, ring_packets
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.options import options_of
 
 _EXCESS = "whose queue excess may fill as far as the mean of WRED lets it, and how far that lags is the line card's"
 
 
-def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
+def service_curve(egress: Egress, queue: Queue, device: Device, before: TokenBucket) -> ServiceCurve:
     """
     Raises:
         Unrenderable: of another service, and where the card's hardware queue is not known.
     """
-    require_premium(egress, service, _EXCESS)
+    require_premium(egress, queue, _EXCESS)
     longest, ring = longest_bytes(egress, device), ring_packets(egress, device)
     if options_of(device, GsrOptions).low_latency is LowLatency.STRICT:
         return strict_priority(egress.capacity_bps, longest, ring)

@@ -22,6 +22,7 @@ _ORDER = (
     *("action", "protocol", "host", "src-eq", "dst-host", "dst-eq"),
     *("class-map", "policy-map", "prematch", "match"),
     *("cir", "bc", "be", "pir", "pir-be", "actions"),
+    *("bit-rate", "bits-per-interval-sustained", "bits-per-interval-excess"),
     *("min-threshold", "max-threshold", "denominator"),
     *("queue-limit-value", "queue-limit-type", "dscp-based", "dscp", "ecn"),
 )

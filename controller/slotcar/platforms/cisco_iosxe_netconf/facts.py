@@ -7,7 +7,7 @@ from pydantic import field_validator
 from slotcar.base.registry import Facts, TransportKind, Watch
 from slotcar.base.units import UnitError
 from slotcar.base.vocabulary import Marking
-from slotcar.platforms.ios.facts import ModularOptions
+from slotcar.platforms.ios.facts import SHAPER, ModularOptions
 from slotcar.platforms.ios.interface_names import full_name
 
 
@@ -33,4 +33,5 @@ FACTS = Facts(
     bounds_delay=True,
     most_assured_classes=8,
     remarks=True,
+    shaper=SHAPER,
 )

@@ -151,7 +151,7 @@ def _actions(one: PolicyClass) -> Iterator[tuple[str, list[Node] | None]]:
     detection = one.random_detect
     yield "police", [_police(one.police)] if one.police else None
     yield "set", _leaf("set/ip/dscp", "dscp-val", one.mark.point) if one.mark else None
-    yield "shape", _leaf("shape/average", "bit-rate", one.shape_bps)
+    yield "shape", _shape(one) if one.shape_bps else None
     yield "service-policy", [Node(POLICY, "service-policy", one.service_policy)] if one.service_policy else None
     yield "priority", _leaf("priority", "percent", one.priority_percent)
     yield "bandwidth", _leaf("bandwidth", "percent", one.bandwidth_percent)
@@ -163,6 +163,15 @@ def _actions(one: PolicyClass) -> Iterator[tuple[str, list[Node] | None]]:
 
 def _leaf(path: str, name: str, value: int | str | None) -> list[Node] | None:
     return [_within(POLICY, path, Node(POLICY, name, str(value)))] if value is not None else None
+
+
+def _shape(one: PolicyClass) -> list[Node]:
+    excess = 0 if one.shape_bc_bits else None
+    leaves = _leaves(
+        POLICY,
+        bit_rate=one.shape_bps, bits_per_interval_sustained=one.shape_bc_bits, bits_per_interval_excess=excess,
+    )  # fmt: skip
+    return [_within(POLICY, "shape/average", *leaves)]
 
 
 def _police(one: Police) -> Node:

@@ -28,7 +28,7 @@ from slotcar.platforms.cisco_iosxe_netconf.running import (
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
 from slotcar.platforms.intent.model import EdgeFlow, QosIntent
 from slotcar.platforms.ios.foreign import check_clear
-from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
+from slotcar.platforms.ios.modular import approximations_of, owned_of, policer
 from slotcar.platforms.model import Change, Configuration, Hindrance, Unreadable, refused_by
 from slotcar.platforms.netconf.question import reply_in
 
@@ -40,7 +40,7 @@ class CiscoIosxeNetconf:
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
         native = native_of(owned_of(intent, device), device.name)
-        return Configuration(device.name, self.platform, native, approximations=tuple(shorter_queues(intent, device)))
+        return Configuration(device.name, self.platform, native, approximations=approximations_of(intent, device))
 
     def policer(self, flow: EdgeFlow, device: Device) -> tuple[int, int]:
         return policer(flow, device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slotcar.base.registry import Facts, RouterWithEventManager, TransportKind, Watch
 from slotcar.base.vocabulary import Marking
-from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, ModularOptions
+from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, SHAPER, ModularOptions
 from slotcar.platforms.ios.interface_names import full_name
 
 
@@ -17,6 +17,7 @@ FACTS = Facts(
     bounds_delay=True,
     most_assured_classes=8,
     remarks=True,
+    shaper=SHAPER,
     transport=TransportKind.IOS,
     options=MqcOptions,
     markings=(Marking.DSCP,),

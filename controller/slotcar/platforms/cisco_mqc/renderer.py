@@ -17,7 +17,7 @@ from slotcar.platforms.intent.model import QosIntent
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
-from slotcar.platforms.ios.modular import owned_of, policer, shorter_queues
+from slotcar.platforms.ios.modular import approximations_of, owned_of, policer
 from slotcar.platforms.ios.rate_limits import check_limits, doubtful_limits, limits_beside
 from slotcar.platforms.ios.reading import owned_in
 from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
@@ -25,7 +25,7 @@ from slotcar.platforms.ios.tree import Node
 
 
 def _build(intent: QosIntent, device: Device) -> Built:
-    return owned_of(intent, device), tuple(shorter_queues(intent, device))
+    return owned_of(intent, device), approximations_of(intent, device)
 
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:

@@ -36,7 +36,7 @@ def intents_at(
     for one in ordered:
         for flow in flows_of(one.entry, one.slot, network, devices):
             flows.setdefault(flow.interface.device, []).append(flow)
-    load = load_of(ordered, network, devices, beside)
+    load = load_of(ordered, network, devices, beside, at)
     names = network.devices.keys() if devices is None else network.devices.keys() & set(devices)
     return {
         device.name: QosIntent(

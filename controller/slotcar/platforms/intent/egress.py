@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
@@ -12,6 +13,7 @@ from slotcar.base.vocabulary import DSCP, Service
 from slotcar.book.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.network.path.model import Path
+from slotcar.network.shaping import Shaper, shapers_at
 from slotcar.platforms.intent.flows import Policed, committed, first_ingress
 from slotcar.platforms.intent.model import QBSS_LEAST_PPM, ActiveReservation, Egress, Queue
 
@@ -42,11 +44,13 @@ class Load:
         premium_burst_bytes: by egress, what conforming premium flows may send at once, as frames: so what their queue must
             hold.
         bounded: the services' ways out on which an open slot is promised a worst delay.
+        shapers: what ways out are held to towards SLSs.
     """
 
     rate_bps: dict[ResourceId, int] = field(default_factory=dict)
     premium_burst_bytes: dict[InterfaceId, int] = field(default_factory=dict)
     bounded: set[ResourceId] = field(default_factory=set)
+    shapers: dict[ResourceId, Shaper] = field(default_factory=dict)
 
 
 def outbound(interface: Interface, service: Service, assured_class: str = "") -> ResourceId:
@@ -59,14 +63,17 @@ def load_of(
     network: Network,
     devices: Collection[str] | None = None,
     beside: Load | None = None,
+    at: datetime | None = None,
 ) -> Load:
     """What the active slots ask of every egress, in layer-2 rate as they were admitted.
 
     With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody. `beside` is added.
+    `at` is the instant, for the validity of the SLSs that are shaped to; without it every SLS is taken as valid.
     """
-    load = Load()
+    load = Load(shapers=shapers_of(network, at))
     if beside:
-        load = Load(dict(beside.rate_bps), dict(beside.premium_burst_bytes), set(beside.bounded))
+        load.rate_bps, load.bounded = dict(beside.rate_bps), set(beside.bounded)
+        load.premium_burst_bytes = dict(beside.premium_burst_bytes)
     rates_bps = load.rate_bps
     for one in active:
         entry, slot_number = one.entry, one.slot_number
@@ -86,6 +93,18 @@ def load_of(
             for of_path in bursts:
                 _add(load.premium_burst_bytes, of_path)
     return load
+
+
+def shapers_of(network: Network, at: datetime | None) -> dict[ResourceId, Shaper]:
+    """By way out, the shaper towards the SLS that is valid at the instant; of several, the slowest rate and the shortest
+    bucket."""
+    shapers: dict[ResourceId, Shaper] = {}
+    for interface, sls, shaper in shapers_at(network, at):
+        name = interface.class_of(sls.assured_class) if sls.service is Service.ASSURED_RATE else ""
+        resource = outbound(interface, sls.service, name)
+        other = shapers.get(resource, shaper)
+        shapers[resource] = Shaper(min(shaper.rate_bps, other.rate_bps), min(shaper.burst_bytes, other.burst_bytes))
+    return shapers
 
 
 def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collection[str]) -> Load:
@@ -144,7 +163,7 @@ def egress_of(interface: Interface, load: Load) -> Egress:
     qbss_bps = min(-(-capacity_bps * qbss_ppm // MILLION), unreserved_bps)
     queues = [
         _queue(interface, Service.IP_PREMIUM, premium_bps, load),
-        *(_of_class(_queue(interface, Service.ASSURED_RATE, rate_bps, load), one) for one, rate_bps in assured),
+        *(_of_class(_queue(interface, Service.ASSURED_RATE, bps, load, one.name), one) for one, bps in assured),
         _queue(interface, Service.BEST_EFFORT, unreserved_bps - qbss_bps, load),
     ]
     if offers_qbss:
@@ -163,27 +182,35 @@ def _of_class(queue: Queue, one: AssuredClass) -> Queue:
 
 
 def _guaranteed(interface: Interface, service: Service, load: Load, assured_class: str = "") -> int:
-    """With what is admitted alone, a burst that waits would be served the more slowly the more others have ended."""
+    """With what is admitted alone, a burst that waits would be served the more slowly the more others have ended. What is
+    shaped can use no more than its shaper lets it."""
     resource, share_bps = outbound(interface, service, assured_class), interface.share_bps(service, assured_class)
+    if resource in load.shapers:
+        share_bps = min(share_bps, load.shapers[resource].rate_bps)
     return share_bps if resource in load.bounded else min(load.rate_bps.get(resource, 0), share_bps)
 
 
-def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
+def _queue(interface: Interface, service: Service, rate_bps: int, load: Load, assured_class: str = "") -> Queue:
     premium = service is Service.IP_PREMIUM
+    ceiling_bps = interface.share_bps(service) if premium else interface.capacity_bps
+    shaper = load.shapers.get(outbound(interface, service, assured_class))
+    if shaper is not None:
+        ceiling_bps = min(ceiling_bps, shaper.rate_bps)
     if premium:
         wanted_bytes = load.premium_burst_bytes.get(interface.id, 0)
         if outbound(interface, service) in load.bounded:
             wanted_bytes *= GROWN_BURSTS
     else:
-        wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
+        wanted_bytes = ceiling_bps * QUEUE_US // (8 * MILLION)
     queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)
     return Queue(
         service=service,
         rate_bps=rate_bps,
         share_ppm=_share_ppm(interface, service),
-        ceiling_bps=interface.share_bps(service) if premium else interface.capacity_bps,
+        ceiling_bps=ceiling_bps,
         rank=RANK[service],
         queue_bytes=queue_bytes // QBSS_QUEUE_PART if service is Service.QBSS else queue_bytes,
+        shaper=shaper,
     )
 
 

@@ -10,6 +10,7 @@ from slotcar.base.flow_match import FlowMatch as FlowMatch
 from slotcar.base.vocabulary import DSCP, Service
 from slotcar.managers import Allocation
 from slotcar.network.model import InterfaceId
+from slotcar.network.shaping import Shaper
 
 if typing.TYPE_CHECKING:
     from slotcar.book.model import Entry
@@ -97,6 +98,7 @@ class Queue:
         rank: 0 is served first.
         queue_bytes: queue length limit.
         assured: of assured-rate, the class that it is of.
+        shaper: what it is held to towards a neighbour's SLS; None: nothing is.
     """
 
     service: Service
@@ -106,6 +108,7 @@ class Queue:
     rank: int
     queue_bytes: int
     assured: AssuredClass = UNNAMED
+    shaper: Shaper | None = None
 
     @property
     def key(self) -> str:

@@ -8,10 +8,9 @@ share, and what it drops has no delay. What it hands to the interface's ring is 
 from __future__ import annotations
 
 from slotcar.admission.service_curves import ServiceCurve, TokenBucket, strict_priority
-from slotcar.base.vocabulary import Service
 from slotcar.network.model import Device
-from slotcar.platforms.hardware_queue import longest_bytes, require_premium, ring_packets
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.hardware_queue import longest_bytes, require_premium, require_unshaped, ring_packets
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.ios.facts import ModularOptions
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
@@ -19,16 +18,17 @@ from slotcar.platforms.options import options_of
 _EXCESS = "whose queue excess may fill as far as the mean of WRED lets it, and how far that lags is the release's"
 
 
-def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
+def service_curve(egress: Egress, queue: Queue, device: Device, before: TokenBucket) -> ServiceCurve:
     """
     Raises:
         Unrenderable: of another service, of an interface that is shaped, and where the ring is not known.
     """
-    require_premium(egress, service, _EXCESS)
+    require_premium(egress, queue, _EXCESS)
     name = egress.interface.name
     if "." in name or name in options_of(device, ModularOptions).shaped:
         raise Unrenderable(
             f"{egress.interface}: it is shaped, and how long its shaper waits for tokens is the release's, so no delay is"
             " bounded there"
         )
+    require_unshaped(egress, queue)
     return strict_priority(egress.capacity_bps, longest_bytes(egress, device), ring_packets(egress, device))

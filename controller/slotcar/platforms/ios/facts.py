@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
-from slotcar.base.registry import RouterWithHardware, names_in
+from slotcar.base.registry import RouterWithHardware, ShaperFacts, names_in
 from slotcar.base.units import UnitError, parse_rate_bps
+from slotcar.base.vocabulary import ETHERNET_HEADER_BYTES
 
 ACTS_WITH = "eem"
 ACTS_WORDS = "cisco-mqc with `slotcar_options: {eem: true}`"
@@ -63,3 +64,12 @@ class ModularOptions(RouterWithHardware):
     @property
     def shaped(self) -> tuple[str, ...]:
         return names_in(self.shape)
+
+
+def _grain_bps(_: int) -> int:
+    return 8_000
+
+
+#: `shape average` of a class (IOS 12.2T command reference). It counts the header at least, and what more it counts makes it
+#: slower, and never faster.
+SHAPER = ShaperFacts(_grain_bps, ETHERNET_HEADER_BYTES)

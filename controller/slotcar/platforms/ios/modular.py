@@ -4,11 +4,13 @@ way in, queue by code point on the way out."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from slotcar.base.assured import AssuredClass
 from slotcar.base.units import format_rate
 from slotcar.base.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 from slotcar.network.model import Device
+from slotcar.network.shaping import Shaper
 from slotcar.platforms.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
 from slotcar.platforms.ios.class_names import all_of, arriving_of, conforming_of
 from slotcar.platforms.ios.configuration import Ios
@@ -32,6 +34,7 @@ from slotcar.platforms.ios.objects import (
 from slotcar.platforms.ios.words import DSCP_NAMES
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
+from slotcar.platforms.shaped import bucket_bytes
 
 GREEN, YELLOW, RED = (DSCP_NAMES[dscp] for dscp in ASSURED_DSCPS)
 PREMIUM, SCAVENGER, BEST_EFFORT = (
@@ -248,22 +251,42 @@ class _Output:
         return EF if queue.service is Service.IP_PREMIUM else QBSS
 
     def _percent(self, queue: Queue) -> int:
-        """Rounded up, so that all of the share can be promised. QBSS has 1 % at least (D7.3 §8.1.3)."""
+        """Rounded up, so that all of the share can be promised. QBSS has 1 % at least (D7.3 §8.1.3). What is shaped needs
+        no more than its shaper lets through."""
         share_bps = self._egress.capacity_bps * queue.share_ppm
         percent = -(-share_bps // (self._capacity_bps * 10_000))
+        if queue.shaper is not None:
+            percent = min(percent, -(-queue.shaper.rate_bps * 100 // self._capacity_bps))
         return max(1, percent) if queue.service is Service.QBSS else percent
 
     def _premium(self, queue: Queue, percent: int) -> PolicyClass:
-        return PolicyClass(EF, priority=True, priority_percent=percent)
+        """A class has strict priority or a shaper, and not both (Cisco, `shape (policy-map class)`). What waits for the
+        shaper was admitted, in packets of any size: its queue is as long as it may be."""
+        if queue.shaper is None:
+            return PolicyClass(EF, priority=True, priority_percent=percent)
+        limit = THRESHOLD.ceiling if has_hqf(self._device) else None
+        return self._towards_sls(PolicyClass(EF, bandwidth_percent=percent, queue_limit_packets=limit), queue.shaper)
+
+    def _towards_sls(self, one: PolicyClass, shaper: Shaper | None) -> PolicyClass:
+        if shaper is None:
+            return one
+        limits = shape_range_of(self._device)
+        if not limits.floor <= shaper.rate_bps <= limits.ceiling:
+            raise Unrenderable(
+                f"{self._where}: shaping towards an SLS to {format_rate(shaper.rate_bps)} wanted,"
+                f" {format_rate(limits.floor)} to {format_rate(limits.ceiling)} can be (slotcar_options.shape_at_most)"
+            )
+        return replace(one, shape_bps=shaper.rate_bps, shape_bc_bits=8 * bucket_bytes(shaper, self._where))
 
     def _assured(self, queue: Queue, percent: int) -> PolicyClass:
         profiles = tuple(sorted(_profiles(queue), key=lambda one: str(one.point)))
-        return PolicyClass(
+        assured = PolicyClass(
             self._name(queue),
             bandwidth_percent=percent,
             queue_limit_packets=self._limit(queue),
             random_detect=RandomDetect("dscp", profiles, self._ecn()),
         )
+        return self._towards_sls(assured, queue.shaper)
 
     def _scavenger(self, queue: Queue, percent: int) -> PolicyClass:
         limit = self._limit(queue)
@@ -295,7 +318,11 @@ def _packets(queue: Queue) -> int:
     return -(-queue.queue_bytes // PACKET_BYTES)
 
 
-def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]:
+def approximations_of(intent: QosIntent, device: Device) -> tuple[Approximation, ...]:
+    return (*_shorter_queues(intent, device), *_shaped_by_weight(intent, device))
+
+
+def _shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]:
     """Where a queue or its profiles of WRED are shorter than wanted. Before HQF, QBSS's class has neither."""
     most = {Service.ASSURED_RATE: THRESHOLD.ceiling, Service.BEST_EFFORT: THRESHOLD.ceiling}
     what = "thresholds of WRED"
@@ -313,6 +340,18 @@ def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]
         if cut:
             words = f"{name}: {what}, in full packets, are cut to {cut}"
             yield Approximation(device.name, f"{name} queue lengths", words)
+
+
+def _shaped_by_weight(intent: QosIntent, device: Device) -> Iterator[Approximation]:
+    """Where premium is shaped towards an SLS, and so served by its weight."""
+    for egress in intent.egress:
+        name = egress.interface.name
+        if any(one.service is Service.IP_PREMIUM and one.shaper and one.share_ppm for one in egress.queues):
+            words = (
+                f"{name}: ip-premium is shaped towards an SLS, and IOS serves what it shapes by its weight, not before all"
+                " others"
+            )
+            yield Approximation(device.name, f"{name} premium shaped", words)
 
 
 def _profiles(queue: Queue) -> Iterator[DropProfile]:

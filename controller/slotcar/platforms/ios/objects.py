@@ -147,6 +147,7 @@ class PolicyClass:
 
     Attributes:
         priority: strict priority; `priority_percent` what it may take of the link, where the platform is told.
+        shape_bc_bits: with `shape_bps`, what may leave at once; nothing in excess of it then. None: the release's own.
         aggregate: a Catalyst's aggregate policer, by name.
         other: lines that are in no form that Slotcar writes.
     """
@@ -158,6 +159,7 @@ class PolicyClass:
     pfc_police: PfcPolice | None = None
     mark: Mark | None = None
     shape_bps: int | None = None
+    shape_bc_bits: int | None = None
     service_policy: str = ""
     priority: bool = False
     priority_percent: int | None = None

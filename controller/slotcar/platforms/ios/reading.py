@@ -205,6 +205,8 @@ _NUMBERS = {
     "bandwidth percent": "bandwidth_percent",
     "queue-limit": "queue_limit_packets",
 }
+#: Of a shaper with a bucket of its own, and nothing in excess of it.
+_SHAPE = re.compile(r"^shape average ([0-9]+) ([0-9]+) 0$")
 _FLAGS = {"trust dscp": "trust", "priority": "priority", "fair-queue": "fair_queue"}
 
 
@@ -212,6 +214,8 @@ def _action(line: str) -> dict[str, Any]:
     """The attributes of a class that a line says; empty where it is in no form of Slotcar's."""
     if line in _FLAGS:
         return {_FLAGS[line]: True}
+    if shaped := _SHAPE.match(line):
+        return {"shape_bps": int(shaped[1]), "shape_bc_bits": int(shaped[2])}
     head, _, value = line.removesuffix(" packets").rpartition(" ")
     if head in _NUMBERS and value.isdigit():
         flag = {"priority": True} if head == "priority percent" else {}

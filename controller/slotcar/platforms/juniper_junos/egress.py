@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from slotcar.base.assured import AssuredClass
 from slotcar.base.vocabulary import DSCP, Service
 from slotcar.network.model import Device
+from slotcar.network.shaping import Shaper
 from slotcar.platforms.intent.model import Egress, QosIntent, Queue
 from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
 from slotcar.platforms.juniper_junos.facts import JunosOptions
@@ -32,6 +34,7 @@ from slotcar.platforms.juniper_junos.objects import (
 )  # fmt: skip
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
+from slotcar.platforms.shaped import bucket_bytes
 
 #: Drop profiles: from and to how full a queue, percent, and how many packets of a hundred are dropped or marked then.
 #: Green, yellow and red of an assured rate (RFC 2597), then best effort; as `cisco-mqc` has them.
@@ -153,13 +156,14 @@ class _Output:
         return rate_bps
 
     def _schedulers(self) -> Iterator[tuple[str, Scheduler]]:
-        """The schedulers, by forwarding class."""
+        """The schedulers, by forwarding class, with a shaper where a class leaves towards an SLS."""
+        shapers = {self._class_of(queue): queue.shaper for queue in self._egress.queues if queue.shaper}
         rates, control_bps = self._rates(), self._control_bps()
         control = self._options.network_control_class
         self._check({**rates, control: control_bps})
         JUNOS.check_queues(len(rates) + 2, self._where)
         for name, rate_bps in rates.items():
-            yield name, self._scheduler(name, rate_bps)
+            yield name, self._towards_sls(self._scheduler(name, rate_bps), shapers.get(name))
         percent = self._options.network_control_percent
         yield control, Scheduler(self._called("NC"), "low", rate_bps=control_bps, buffer_percent=percent)
         best_effort = self._queues[Service.BEST_EFFORT]
@@ -167,6 +171,19 @@ class _Output:
             self._called("BE"), "low", buffer_us=_buffer_us(best_effort, self._left_bps(rates)),
             profiles=BEST_EFFORT_PROFILES, ecn=self._options.ecn,
         )  # fmt: skip
+
+    def _towards_sls(self, scheduler: Scheduler, shaper: Shaper | None) -> Scheduler:
+        """What is shaped waits where `rate-limit` would drop it."""
+        if shaper is None:
+            return scheduler
+        limits = JUNOS.weight
+        if not limits.floor <= shaper.rate_bps <= limits.ceiling:
+            raise Unrenderable(
+                f"{self._where}: shaping towards an SLS to {shaper.rate_bps} bit/s wanted, {limits.floor} to"
+                f" {limits.ceiling} can be"
+            )
+        bucket = bucket_bytes(shaper, self._where)
+        return replace(scheduler, rate_limited=False, shaped_bps=shaper.rate_bps, shaped_burst_bytes=bucket)
 
     def _control_bps(self) -> int:
         return -(-self._egress.capacity_bps * self._options.network_control_percent // 100)
@@ -203,6 +220,8 @@ class _Output:
             share_ppm = max(queue.share_ppm, _MILLION // 100) if queue.service is Service.QBSS else queue.share_ppm
             if share_ppm:
                 rate_bps = -(-self._egress.capacity_bps * share_ppm // _MILLION)
+                if queue.shaper is not None:
+                    rate_bps = min(rate_bps, queue.shaper.rate_bps)
                 rate_bps = JUNOS.weight.at_least(rate_bps, self._where, f"a share of {queue.key}", "bit/s")
                 rates[self._class_of(queue)] = rate_bps
         return rates

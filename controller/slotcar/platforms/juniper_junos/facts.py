@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.base.registry import Facts, RouterWithHardware, TransportKind, Watch, names_in
+from slotcar.base.registry import Facts, RouterWithHardware, ShaperFacts, TransportKind, Watch, names_in
 from slotcar.base.units import UnitError
-from slotcar.base.vocabulary import Marking
+from slotcar.base.vocabulary import ETHERNET_HEADER_BYTES, Marking
 
 #: Queues of Junos's own forwarding classes `best-effort` and `network-control`; the others are Slotcar's to choose from.
 RESERVED_QUEUES = (0, 3)
@@ -64,6 +64,10 @@ class JunosOptions(RouterWithHardware):
         return names_in(self.shape)
 
 
+def _grain_bps(_: int) -> int:
+    return 1
+
+
 FACTS = Facts(
     transport=TransportKind.NETCONF,
     options=JunosOptions,
@@ -74,5 +78,6 @@ FACTS = Facts(
     bounds_delay=True,
     most_assured_classes=4,
     remarks=True,
+    shaper=ShaperFacts(_grain_bps, ETHERNET_HEADER_BYTES),
     classes_words="Junos has eight queues: its own two, and those of ip-premium and qbss; name four classes at most",
 )

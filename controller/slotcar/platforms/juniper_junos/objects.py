@@ -152,6 +152,7 @@ class Scheduler:
     Attributes:
         rate_bps: `transmit-rate`; None for what the others leave.
         rate_limited: it sends no more than its rate while the interface is full.
+        shaped_bps, shaped_burst_bytes: `shaping-rate` and its `burst-size`; it never sends more (MX with MPCs, Junos 11.4).
         buffer_us, buffer_percent: `buffer-size`; one of them.
         profiles: pairs of a loss priority and a drop profile.
     """
@@ -161,6 +162,8 @@ class Scheduler:
     priority: str
     rate_bps: int | None = None
     rate_limited: bool = False
+    shaped_bps: int | None = None
+    shaped_burst_bytes: int | None = None
     buffer_us: int | None = None
     buffer_percent: int | None = None
     profiles: tuple[tuple[str, str], ...] = ()

@@ -8,8 +8,9 @@ to within one packet of the link. ETS: strict bands, then deficit round robin (s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slotcar.admission.service_curves import (
-    LONGEST_PACKET_BYTES,
     ServiceCurve,
     TokenBucket,
     behind,
@@ -17,19 +18,24 @@ from slotcar.admission.service_curves import (
     sending_ns,
     strict_priority,
 )
-from slotcar.base.vocabulary import Scheduler, Service
+from slotcar.base.vocabulary import LONGEST_PACKET_BYTES, Scheduler, Service
 from slotcar.network.model import Device, Interface
-from slotcar.platforms.intent.model import Egress
+from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.linux_tc.limits import line_rate_bps
 from slotcar.platforms.linux_tc.objects import EtsRoot, GredProfile, HfscClass, HtbClass, TcObject
-from slotcar.platforms.linux_tc.queues import minors_of, queues_of
+from slotcar.platforms.linux_tc.queues import (
+    AT_ONCE_PACKETS,
+    OWN_WORK_NS,
+    at_once_bytes,
+    caught_up_bytes,
+    minors_of,
+    queues_of,
+    shaped_at_once_bytes,
+)
 from slotcar.platforms.model import Unrenderable
 
-#: What a router's own work adds, forwarding and late timers: a tick of a kernel of HZ=1000, where timers are not finer.
-OWN_WORK_NS = 1_000_000
 
-
-def service_curve(egress: Egress, service: Service, device: Device, before: TokenBucket) -> ServiceCurve:
+def service_curve(egress: Egress, queue: Queue, device: Device, before: TokenBucket) -> ServiceCurve:
     """
     Raises:
         Unrenderable: the scheduler promises this service no time.
@@ -38,24 +44,23 @@ def service_curve(egress: Egress, service: Service, device: Device, before: Toke
     objects = queues_of(egress, interface, device).objects
     packet_bytes = LONGEST_PACKET_BYTES + interface.overhead_bytes
     if interface.scheduler is Scheduler.HTB:
-        curve = _htb(objects, service, egress, interface, packet_bytes)
+        curve = _htb(objects, queue, egress, interface, packet_bytes)
     elif interface.scheduler is Scheduler.HFSC:
-        curve = _hfsc(objects, service, egress, interface, packet_bytes)
+        curve = _hfsc(objects, queue, egress, interface, packet_bytes)
     else:
-        curve = _ets(objects, service, egress, device, before, packet_bytes)
-    return ServiceCurve(
-        curve.rate_bps,
-        curve.latency_ns + OWN_WORK_NS,
-        full_bytes=_full_bytes(objects, service, packet_bytes),
-        output_bytes=curve.output_bytes,
-    )
+        curve = _ets(objects, queue, egress, device, before, packet_bytes)
+    full_bytes = _full_bytes(objects, queue, interface, packet_bytes)
+    return replace(curve, latency_ns=curve.latency_ns + OWN_WORK_NS, full_bytes=full_bytes)
 
 
-def _full_bytes(objects: list[TcObject], service: Service, packet_bytes: int) -> int | None:
-    """An assured rate's excess waits in the same queue, and nobody polices how much of it there is."""
-    if service is not Service.ASSURED_RATE:
+def _full_bytes(objects: list[TcObject], queue: Queue, interface: Interface, packet_bytes: int) -> int | None:
+    """An assured rate's excess waits in the same queue, of several classes in each one's own, and nobody polices how much
+    of it there is."""
+    if queue.service is not Service.ASSURED_RATE:
         return None
-    return sum(_most_of_a_colour(one, packet_bytes) for one in objects if isinstance(one, GredProfile))
+    minor = minors_of(interface)[queue.key]
+    profiles = [one for one in objects if isinstance(one, GredProfile) and one.minor == minor]
+    return sum(_most_of_a_colour(one, packet_bytes) for one in profiles)
 
 
 def _most_of_a_colour(profile: GredProfile, packet_bytes: int) -> int:
@@ -78,40 +83,48 @@ def _weight_bits(burst_packets: int, least_packets: int) -> int:
 
 
 def _htb(
-    objects: list[TcObject], service: Service, egress: Egress, interface: Interface, packet_bytes: int
+    objects: list[TcObject], queue: Queue, egress: Egress, interface: Interface, packet_bytes: int
 ) -> ServiceCurve:
     classes = {one.minor: one for one in objects if isinstance(one, HtbClass)}
-    own = classes[minors_of(interface)[service]]
-    at_once = sum(one.burst_bytes + packet_bytes for one in classes.values())
-    return ServiceCurve(own.rate_bps, sending_ns(at_once, egress.capacity_bps), output_bytes=at_once)
+    own = classes[minors_of(interface)[queue.key]]
+    at_once = at_once_bytes(classes.values(), packet_bytes)
+    curve = ServiceCurve(own.rate_bps, sending_ns(at_once, egress.capacity_bps), output_bytes=at_once)
+    if not queue.shaper:
+        return curve
+    shaped = shaped_at_once_bytes(list(classes.values()), own, interface)
+    return replace(curve, output_bytes=shaped, output_bps=own.ceil_bps)
 
 
 def _hfsc(
-    objects: list[TcObject], service: Service, egress: Egress, interface: Interface, packet_bytes: int
+    objects: list[TcObject], queue: Queue, egress: Egress, interface: Interface, packet_bytes: int
 ) -> ServiceCurve:
-    minor = minors_of(interface)[service]
+    minor = minors_of(interface)[queue.key]
     own = next(one for one in objects if isinstance(one, HfscClass) and one.minor == minor)
     if own.real_time is None:
         raise Unrenderable(
-            f"{egress.interface}: hfsc shares what is left by virtual time, which bounds no delay of {service}; take htb or"
-            " ets there"
+            f"{egress.interface}: hfsc shares what is left by virtual time, which bounds no delay of {queue.key}; take"
+            " htb or ets there"
         )
-    at_once = 3 * packet_bytes
-    return ServiceCurve(own.real_time.rate_bps, sending_ns(at_once, egress.capacity_bps), output_bytes=at_once)
+    at_once = AT_ONCE_PACKETS * packet_bytes
+    curve = ServiceCurve(own.real_time.rate_bps, sending_ns(at_once, egress.capacity_bps), output_bytes=at_once)
+    if not queue.shaper or own.upper_limit is None:
+        return curve
+    most_bps = own.upper_limit.rate_bps
+    return replace(curve, output_bytes=caught_up_bytes(most_bps, interface), output_bps=most_bps)
 
 
 def _ets(
     objects: list[TcObject],
-    service: Service,
+    queue: Queue,
     egress: Egress,
     device: Device,
     before: TokenBucket,
     packet_bytes: int,
 ) -> ServiceCurve:
     line_bps = line_rate_bps(device, device.interfaces[egress.interface.name])
-    if service is Service.IP_PREMIUM:
+    if queue.service is Service.IP_PREMIUM:
         return strict_priority(line_bps, packet_bytes)
     root = next(one for one in objects if isinstance(one, EtsRoot))
-    quanta = dict(zip([queue.key for queue in egress.queues[1:]], root.quanta, strict=True))
-    others = [quantum for key, quantum in quanta.items() if key != service]
-    return deficit_round_robin(behind(line_bps, before, packet_bytes), quanta[service], others, packet_bytes)
+    quanta = dict(zip([one.key for one in egress.queues[1:]], root.quanta, strict=True))
+    others = [quantum for key, quantum in quanta.items() if key != queue.key]
+    return deficit_round_robin(behind(line_bps, before, packet_bytes), quanta[queue.key], others, packet_bytes)

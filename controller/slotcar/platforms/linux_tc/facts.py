@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from slotcar.base.registry import Facts, PlatformOptions, ShellNeeds, TransportKind, Watch
+from slotcar.base.registry import Facts, PlatformOptions, ShaperFacts, ShellNeeds, TransportKind, Watch
 from slotcar.base.units import parse_rate_bps
 from slotcar.base.vocabulary import Marking, Scheduler
 
@@ -40,6 +40,15 @@ class LinuxOptions(PlatformOptions):
     line_rate: Annotated[int, BeforeValidator(parse_rate_bps)] | None = None
 
 
+def grain_bps(rate_bps: int) -> int:
+    """The step in which tc prints rates of this size exactly: 8 bit/s under 1 Mb/s, 1 kb/s under 1 Gb/s, ..."""
+    if rate_bps < 1_000_000:
+        return 8
+    if rate_bps < 1_000_000_000:
+        return 1_000
+    return 1_000_000
+
+
 FACTS = Facts(
     counts=True,
     transport=TransportKind.LINUX,
@@ -59,5 +68,6 @@ FACTS = Facts(
     bounds_delay=True,
     most_assured_classes=8,
     remarks=True,
+    shaper=ShaperFacts(grain_bps, not_with=frozenset({Scheduler.ETS})),
     flows_share=False,  # a filter for each flow, 2**31 of them
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from slotcar.platforms.linux_tc.facts import grain_bps as grain_bps
 from slotcar.platforms.linux_tc.limits import LEAST_RATE_BPS
 
 #: Ticks of the packet scheduler's clock in a microsecond (64 ns each, `/proc/net/psched`).
@@ -24,15 +25,6 @@ _SIZE = re.compile(r"^([0-9.]+)(b|Kb|Mb)$")
 _TIME = re.compile(r"^([0-9.]+)(us|ms|s)$")
 _TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _SIZE_UNITS = {"b": 1, "Kb": 1024, "Mb": 1024 * 1024}
-
-
-def grain_bps(rate_bps: int) -> int:
-    """The step in which rates of this size are printed exactly: 8 bit/s under 1 Mb/s, 1 kb/s under 1 Gb/s, ..."""
-    if rate_bps < 1_000_000:
-        return 8
-    if rate_bps < 1_000_000_000:
-        return 1_000
-    return 1_000_000
 
 
 def rate_up(rate_bps: int) -> int:

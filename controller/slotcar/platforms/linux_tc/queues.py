@@ -7,11 +7,12 @@ ETS shapes nothing and costs least: for a line that is itself the bottleneck (D7
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from slotcar.admission.service_curves import sending_ns, sent_bytes
 from slotcar.base.assured import AssuredClass, EarlyDrop
-from slotcar.base.vocabulary import Scheduler, Service
+from slotcar.base.vocabulary import LONGEST_PACKET_BYTES, Scheduler, Service
 from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms.intent.model import Egress, Queue
 from slotcar.platforms.linux_tc import bands, numbers
@@ -40,6 +41,7 @@ from slotcar.platforms.linux_tc.objects import (
 )
 from slotcar.platforms.model import Approximation
 from slotcar.platforms.options import options_of
+from slotcar.platforms.shaped import require_room
 
 #: What the kernel counts of an Ethernet frame without being told: the header.
 COUNTED_OVERHEAD_BYTES = 14
@@ -61,6 +63,10 @@ RED_PROFILE = (25, 75)
 #: Priorities of packets that the kernel knows without a filter (TC_PRIO_MAX + 1): all of them are best effort.
 PRIORITIES = 16
 MICROSECOND_BITS = 8_000_000
+#: What a router's own work adds, forwarding and late timers: a tick of a kernel of HZ=1000, where timers are not finer.
+OWN_WORK_NS = 1_000_000
+#: HFSC: packets that may stand in the line's queue, one of them early by its curve (Stoica, Zhang, Ng, theorem 1).
+AT_ONCE_PACKETS = 3
 
 
 @dataclass(slots=True)
@@ -94,8 +100,9 @@ def queues_of(egress: Egress, interface: Interface, device: Device) -> Queues:
 
 
 def _rates(queue: Queue, capacity_bps: int) -> tuple[int, int]:
-    """Guarantee and ceiling. The ceiling is rounded up: all of the share may be promised."""
-    ceil_bps = min(numbers.rate_up(queue.ceiling_bps), capacity_bps)
+    """Guarantee and ceiling. The ceiling is rounded up: all of the share may be promised. That towards an SLS is not."""
+    rounded_bps = numbers.rate_down(queue.ceiling_bps) if queue.shaper else numbers.rate_up(queue.ceiling_bps)
+    ceil_bps = min(rounded_bps, capacity_bps)
     return min(numbers.rate_up(queue.rate_bps), ceil_bps), ceil_bps
 
 
@@ -109,22 +116,41 @@ def _overhead(interface: Interface) -> int:
 def _htb(egress: Egress, interface: Interface, device: Device) -> Iterator[TcObject]:
     name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
     overhead, minors = _overhead(interface), minors_of(interface)
-    yield Root(name)
-    yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
-    for queue in _guaranteed(egress.queues, egress.capacity_bps - capacity_bps):
-        minor = minors[queue.key]
-        yield _class(name, minor, queue.rank, *_rates(queue, capacity_bps), overhead)
-        yield from _leaf(queue, minor, interface, device, egress.capacity_bps)
+    queues = list(_guaranteed(egress.queues, capacity_bps, egress.capacity_bps - capacity_bps))
+    classes = [_class(name, minors[one.key], one.rank, *_rates(one, capacity_bps), overhead) for one in queues]
+    link = _class(name, "1", None, capacity_bps, capacity_bps, overhead)
+    for queue, own in zip(queues, classes, strict=True):
+        if queue.shaper:
+            require_room(queue.shaper, shaped_at_once_bytes([link, *classes], own, interface), str(interface.id))
+    yield from (Root(name), link)
+    for queue, own in zip(queues, classes, strict=True):
+        yield own
+        yield from _leaf(queue, own.minor, interface, device, egress.capacity_bps)
 
 
-def _guaranteed(queues: Sequence[Queue], spared_bps: int) -> Iterator[Queue]:
+def at_once_bytes(classes: Iterable[HtbClass], packet_bytes: int) -> int:
+    """What all of them together let through at once, which stands in the line's own queue: a bucket, and the packet with
+    which it is overdrawn, of each."""
+    return sum(one.burst_bytes + packet_bytes for one in classes)
+
+
+def shaped_at_once_bytes(classes: Sequence[HtbClass], own: HtbClass, interface: Interface) -> int:
+    """What may leave of a shaped class beyond its ceiling's rate: its bucket, a packet, and what comes behind them while
+    they stand in the line's queue."""
+    packet_bytes = LONGEST_PACKET_BYTES + interface.overhead_bytes
+    waiting_ns = sending_ns(at_once_bytes(classes, packet_bytes), interface.capacity_bps)
+    return own.cburst_bytes + packet_bytes + sent_bytes(own.ceil_bps, waiting_ns)
+
+
+def _guaranteed(queues: Sequence[Queue], capacity_bps: int, spared_bps: int) -> Iterator[Queue]:
     """Best effort's guarantee gives what HTB spares of the link, and premium's headroom where anything is admitted."""
     rates = {queue.service: queue.rate_bps for queue in queues}
     left_bps = max(0, rates[Service.BEST_EFFORT] - spared_bps)
     extra_bps = min(rates[Service.IP_PREMIUM] * HEADROOM_PERCENT, left_bps * LENT_PERCENT) // 100
     for queue in queues:
         if queue.service is Service.IP_PREMIUM:
-            rate_bps = queue.rate_bps + extra_bps
+            most_bps = queue.shaper.rate_bps if queue.shaper else capacity_bps
+            rate_bps = min(queue.rate_bps + extra_bps, most_bps)
             yield replace(queue, rate_bps=rate_bps, ceiling_bps=max(queue.ceiling_bps, rate_bps))
         elif queue.service is Service.BEST_EFFORT:
             yield replace(queue, rate_bps=left_bps - extra_bps)
@@ -154,6 +180,8 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     rates, minors = _parts(egress, capacity_bps), minors_of(interface)
     for queue in egress.queues:
         minor, rate_bps, ceil_bps = minors[queue.key], rates[queue.key], _rates(queue, capacity_bps)[1]
+        if queue.shaper:
+            require_room(queue.shaper, caught_up_bytes(ceil_bps, interface), where)
         real_time = None
         if queue.service is Service.IP_PREMIUM:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
@@ -164,6 +192,11 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     words = f"{name}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}"
     queues.approximations.append(Approximation(device.name, f"{name} hfsc shares", words))
     return queues
+
+
+def caught_up_bytes(ceil_bps: int, interface: Interface) -> int:
+    """What may leave of a class beyond its upper limit's rate: what a timer was late by, and packets on their way."""
+    return AT_ONCE_PACKETS * (LONGEST_PACKET_BYTES + interface.overhead_bytes) + sent_bytes(ceil_bps, OWN_WORK_NS)
 
 
 def _parts(egress: Egress, capacity_bps: int) -> dict[str, int]:
