@@ -13,6 +13,7 @@ from slotcar.desk.desk import Desk
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.domains.sls_requests import SlsRequest, figures_wrong
 from slotcar.network.model import Sls
+from slotcar.network.shaping import devices_of
 from slotcar.planning.errors import NotPossible
 from slotcar.platforms.intent import intents_at
 from slotcar.policy.agreeing import WantedSls, require_agreeable
@@ -85,16 +86,15 @@ class LedgerSlss:
         require_agreeable(caller, wanted, now)
 
     def _require_expressible(self, sls: Sls) -> None:
-        """That the router where the traffic comes in can police it."""
+        """That the router where the traffic comes in can police it, and that where it leaves shape it, as far as they are
+        this domain's."""
         network = self.desk.network
-        device = sls.ingress.device
-        if sls.downstream != self.domain or not network.is_configured(network.devices[device]):
-            return
         assert sls.validity is not None
         with_it = network.model_copy(update={"sls": {**network.sls, sls.name: sls}})
-        _, unrenderable = Rendering(with_it)(intents_at((), with_it, sls.validity.start, {device}))
-        if device in unrenderable:
-            raise NotPossible(f"SLS {sls.name}: {unrenderable[device]}")
+        devices = devices_of(sls, with_it)
+        _, unrenderable = Rendering(with_it)(intents_at((), with_it, sls.validity.start, devices))
+        for why in unrenderable.values():
+            raise NotPossible(f"SLS {sls.name}: {why}")
 
     def _request(self, connection: Connection) -> SlsRequest:
         return SlsRequest.from_text(connection.request, self.desk.network)
