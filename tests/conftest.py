@@ -29,7 +29,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from slotcar_lab.guest.machine import PROCESSORS_VARIABLE
-from tests.support import inventories, prefork
+from tests.support import forked_ansible, inventories, prefork
 from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 from tests.support.lost_labs import write_what_was_lost
@@ -54,6 +54,7 @@ hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, data
 hypothesis.settings.register_profile(NEW, deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile(SAME)
 inventories.keep_answers()
+forked_ansible.fork()
 
 
 class ByFile(LoadScopeScheduling):

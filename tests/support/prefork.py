@@ -4,19 +4,22 @@
 
 A server that has imported all of `slotcar` forks one process for each request on its Unix socket. That process is given a
 program, a command line, an environment, a folder and its open files, and calls the program as its own start does: that of
-`slotcar`, or that of the process that makes plans. The server ends when its standard input ends: with the tests.
+`slotcar`, that of the process that makes plans, or Ansible's (`tests/support/forked_ansible.py`). The server ends when its
+standard input ends: with the tests.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import fcntl
 import gc
 import importlib
 import json
 import os
 import pkgutil
+import runpy
 import selectors
 import signal
 import socket
@@ -29,7 +32,9 @@ from pathlib import Path
 from typing import IO
 
 import slotcar
-from tests.support import inventories
+from slotcar.network import reading
+from tests.support import forked_ansible, inventories
+from tests.support.forked_ansible import PLAYBOOK, READER
 from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +43,10 @@ _REQUEST_BYTES = 1_000_000
 _MOST_FILES = 3
 #: Numbers from here on are none that a process is given.
 _ABOVE_GIVEN = 64
+#: Programs that end with the process that stands for them, and have its environment for whoever looks for it.
+_STOOD_FOR = frozenset({PLAYBOOK, READER})
+#: Where a forked process writes its environment: what the server was started with, with room in it.
+_ROOM = ("SLOTCAR_ROOM_FOR_AN_ENVIRONMENT", " " * 65_536)
 
 
 def _cli(_argv: list[str]) -> None:
@@ -53,7 +62,23 @@ def _plan_process(argv: list[str]) -> None:
     plan_process.main(int(argv[0]))
 
 
-_PROGRAMS: dict[str, Callable[[list[str]], None]] = {"slotcar": _cli, "slotcar.api.plan_process": _plan_process}
+def _ansible_playbook(_argv: list[str]) -> None:
+    from ansible.cli import playbook
+
+    sys.argv[0] = str(Path(sys.executable).with_name(PLAYBOOK))
+    playbook.main()
+
+
+def _ansible_reader(_argv: list[str]) -> None:
+    runpy.run_path(str(reading.READER), run_name="__main__")
+
+
+_PROGRAMS: dict[str, Callable[[list[str]], None]] = {
+    "slotcar": _cli,
+    "slotcar.api.plan_process": _plan_process,
+    PLAYBOOK: _ansible_playbook,
+    READER: _ansible_reader,
+}
 
 
 class Command:
@@ -76,7 +101,7 @@ class Command:
         self.returncode: int | None = None
         request = {"program": program, "argv": argv, "environment": environment, "cwd": str(cwd or Path.cwd())}
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._server.connect(_started())
+        self._server.connect(started())
         files = [one if isinstance(one, int) else one.fileno() for one in (stdout, stderr, *more)]
         socket.send_fds(self._server, [json.dumps(request).encode()], files)
         self.pid = int(self._server.recv(64))
@@ -147,16 +172,23 @@ def _start_plan_process(descriptor: int) -> Command:
 _lock = threading.Lock()
 _server: subprocess.Popen[bytes] | None = None
 _folder: tempfile.TemporaryDirectory[str] | None = None
+#: In a process that a server forked: that one's socket.
+_forked_by: str | None = None
 
 
-def _started() -> str:
+def started() -> str:
     """The socket of this process's server, which is started when it is needed first."""
     global _server, _folder
+    if _forked_by is not None:
+        return _forked_by
     with _lock:
         if _server is None:
             _folder = tempfile.TemporaryDirectory(prefix="prefork-")
             argv = [sys.executable, "-m", "tests.support.prefork", f"{_folder.name}/socket"]
-            _server = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            environment = os.environ | {_ROOM[0]: _ROOM[1]}
+            _server = subprocess.Popen(
+                argv, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )  # fmt: skip
             assert _server.stdout is not None
             assert _server.stdout.readline() == b"ready\n"
         assert _folder is not None
@@ -174,8 +206,12 @@ def stop() -> None:
 
 
 def serve(path: str) -> None:
+    from tests.support import prefork  # not this module, which is `__main__`
+
+    prefork._forked_by = path
     _import_all()
     inventories.keep_answers()
+    forked_ansible.fork()
     gc.freeze()  # so that no process that is forked copies what its collector only looks at
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that hand on a status are not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, selectors.DefaultSelector() as selector:
@@ -200,26 +236,51 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(slotcar.__path__, "slotcar."):
         if ".migrations." not in module.name:  # alembic runs these
             importlib.import_module(module.name)
-    for name in ("ansible_runner", "uvicorn"):
+    for name in ("ansible_runner", "uvicorn", *forked_ansible.WITHOUT_CONFIGURATION):
         importlib.import_module(name)
+    assert "ansible.constants" not in sys.modules, "Ansible has read its configuration, which is that of each run"
 
 
 def _hand_on(peer: socket.socket) -> None:
     """Starts the process of a request, tells its number, and when it has ended its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     text, ends, _, _ = socket.recv_fds(peer, _REQUEST_BYTES, _MOST_FILES)
+    request = json.loads(text)
     pid = os.fork()
     if pid == 0:
         peer.close()
-        _become(json.loads(text), ends)
+        _become(request, ends)
     for end in ends:
         os.close(end)
     os.closerange(0, 3)
     with contextlib.suppress(OSError):
         peer.send(str(pid).encode())
+        if request["program"] in _STOOD_FOR:
+            _end_with(peer, pid)
         _, status = os.waitpid(pid, 0)
         peer.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
+
+
+def _end_with(peer: socket.socket, pid: int) -> None:
+    """Returns when that child has ended, which it is made to do when whoever asked for it is there no more."""
+    ended = os.pidfd_open(pid)
+    with selectors.DefaultSelector() as selector:
+        selector.register(peer, selectors.EVENT_READ)
+        selector.register(ended, selectors.EVENT_READ)
+        if ended not in [key.fileobj for key, _ in selector.select()]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _show_environment(environment: dict[str, str]) -> None:
+    """/proc tells of a process what it was started with, which a forked one writes there itself: whoever ends a play finds
+    its processes by their environment.
+    """
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])
+    text = "".join(f"{name}={value}\0" for name, value in environment.items()).encode()
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, text, min(len(text), end - start))
 
 
 def _become(request: dict[str, object], ends: list[int]) -> None:
@@ -234,6 +295,9 @@ def _become(request: dict[str, object], ends: list[int]) -> None:
         os.chdir(str(request["cwd"]))
         os.environ.clear()
         os.environ.update(request["environment"])  # type: ignore[call-overload]
+        if request["program"] in _STOOD_FOR:
+            _show_environment(request["environment"])  # type: ignore[arg-type]
+            os.umask(int(str(request["umask"])))
         sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         tempfile.tempdir = None
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")

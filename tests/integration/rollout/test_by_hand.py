@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import forked_ansible
+from tests.support.forked_ansible import PLAYBOOK
 from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,10 +20,10 @@ EMERGENCY = "emergency-rollback"
 def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, str]:
     """As in a shell in which neither SLOTCAR_INVENTORY nor SLOTCAR_STATE_DIR is set, but for what is given."""
     known = {key: value for key, value in os.environ.items() if not key.startswith(("SLOTCAR_", "ANSIBLE_"))}
+    given = known | {"PWD": str(cwd), "ANSIBLE_HOME": str(folder)} | environment
     done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), str(ROOT / "playbooks" / f"{name}.yml"), *arguments],
-        cwd=cwd, env=known | {"PWD": str(cwd), "ANSIBLE_HOME": str(folder)} | environment, capture_output=True,
-        text=True, timeout=PATIENCE_S, check=False,
+        [*forked_ansible.command(PLAYBOOK, given), str(ROOT / "playbooks" / f"{name}.yml"), *arguments],
+        cwd=cwd, env=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
