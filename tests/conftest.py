@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -37,6 +39,8 @@ from tests.support.lost_labs import write_what_was_lost
 LAB, BROWSER = "tests/lab/", "tests/browser/"
 #: The marker expression of `make test`.
 SHORT = "not slow"
+#: A line of a file without a short case.
+SLOW_FILE = re.compile(r"^pytestmark = (\[.*\b)?pytest\.mark\.slow\b", re.MULTILINE)
 #: Of the lab's files, those that `make test` gives to other processes. Those in virtual time share one lab.
 BESIDE_THE_LAB = {
     "test_tutorial": "tutorial",
@@ -75,6 +79,13 @@ class ByFile(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     return ByFile(config, log)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that says of itself that all of it is slow is not even imported for `make test`."""
+    if config.option.markexpr != SHORT or collection_path.suffix != ".py":
+        return None
+    return True if SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -8,12 +8,13 @@ of a test's own, a refusal, and a reading with connections go to Ansible each ti
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,26 @@ def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[st
         return _read_by_ansible(inventory, vault_password_file, options)
     kept, state = Path(tempfile.gettempdir(), FOLDER, f"{_key(inventory)}.json"), os.environ.get(STATE, "")
     own, meant = json.dumps(os.path.realpath(state)).strip('"'), f"<{STATE}>"
-    with suppress(OSError, ValueError):
-        text = kept.read_text()
-        answer: dict[str, Any] = json.loads(text.replace(meant, own) if state else text)
+    with _alone(kept.with_suffix(".lock")):
+        with suppress(OSError, ValueError):
+            text = kept.read_text()
+            answer: dict[str, Any] = json.loads(text.replace(meant, own) if state else text)
+            return answer
+        answer = _read_by_ansible(inventory, vault_password_file, options)
+        if "error" not in answer:
+            text = json.dumps(answer)
+            _keep(kept, text.replace(own, meant) if state else text)
         return answer
-    answer = _read_by_ansible(inventory, vault_password_file, options)
-    if "error" not in answer:
-        text = json.dumps(answer)
-        _keep(kept, text.replace(own, meant) if state else text)
-    return answer
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """The processes of a run read the same inventories at the same time; without a lock where there is no room for it."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            lock.parent.mkdir(exist_ok=True)
+            fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def _is_own(inventory: Path) -> bool:
