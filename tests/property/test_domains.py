@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.domains import protocol
 from slotcar.domains.model import Connection, ConnectionPhase
+from tests.support.examples import examples
 from tests.unit.domains.worlds import ENDS, NOW, Row, Rules, World
 
 NAMES = ("anl", "esnet", "cern", "lbnl")
@@ -42,7 +43,7 @@ def finished(row: Row, world: World) -> World:
     return world
 
 
-@settings(max_examples=2000)
+@examples(few=300, many=2000)
 @given(
     seed=st.integers(0, 2**32 - 1),
     by_agent=st.booleans(),

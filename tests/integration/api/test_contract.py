@@ -90,7 +90,8 @@ def check(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
     case.validate_response(response, strict, headers=headers, transport_kwargs=options)
 
 
-@pytest.mark.parametrize("who", ["nobody", Role.OPERATOR.value])
+# Nobody is refused every verb in `rights`; at length it is compared with the document.
+@pytest.mark.parametrize("who", [pytest.param("nobody", marks=pytest.mark.slow), Role.OPERATOR.value])
 @schema.parametrize()
 @SOME
 def test_every_answer_is_as_the_document_says(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:

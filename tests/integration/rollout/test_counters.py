@@ -98,22 +98,19 @@ def test_a_flow_is_counted_at_each_end_as_ip_bytes(counting: Counting) -> None:
     assert counting.status.counted_at.keys() >= {EDGE, FAR_EDGE}
 
 
-def test_what_is_read_again_is_not_counted_again(counting: Counting) -> None:
+def test_what_is_read_again_is_not_counted_again_and_counters_that_an_operator_clears_are_noticed(
+    counting: Counting,
+) -> None:
     counting.count(EDGE, PACKETS, 0)
     counting.world.read()
     counting.count(EDGE, PACKETS + 5, 0)
     counting.world.read()
     counting.world.read()
     assert sum(one.in_profile_packets for one in counting.steps()) == PACKETS + 5
-
-
-def test_counters_that_an_operator_clears_are_noticed(counting: Counting) -> None:
-    counting.count(EDGE, PACKETS, 0)
-    counting.world.read()
     counting.world.routers[EDGE].clear_counters()
     counting.count(EDGE, 7, 0)
     counting.world.read()
-    assert sum(one.in_profile_packets for one in counting.steps()) == PACKETS + 7
+    assert sum(one.in_profile_packets for one in counting.steps()) == PACKETS + 5 + 7
     assert {remark for one in counting.steps() for remark in one.remarks} == {"cleared"}
 
 

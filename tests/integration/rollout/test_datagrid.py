@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Service
 from slotcar.book.model import Entry
@@ -23,7 +25,25 @@ def flow_of(world: CiscoWorld, rate_bps: int) -> tuple[Entry, ...]:
     return world.entries(request.over((window,)))
 
 
-def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:
+def test_a_reservation_comes_and_goes_on_catalysts_and_gsrs(tmp_path: Path) -> None:
+    with Routers() as routers:
+        world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "datagrid")
+        platforms = {world.network.devices[name].platform for name in world.routers}
+        assert platforms >= {"cisco-cat6500", "cisco-gsr"}
+        operators = world.running()
+        changed = set(world.push(flow_of(world, 10_000_000)).changed)
+        assert changed == set(world.wanted()), "the standing configuration, on every managed router, and the flow"
+        wanted = world.wanted(flow_of(world, 10_000_000))
+        readings = world.read()
+        assert {name: readings[name].configuration for name in wanted} == {
+            name: one.configuration for name, one in wanted.items()
+        }
+        world.pusher.roll_back(world.pusher.archive.revisions()[0])
+        assert world.running() == operators
+
+
+@pytest.mark.slow  # in short: above; a change, drift and the way back to no reservation in test_ios
+def test_a_reservation_changes_and_drifts_over_catalysts_and_gsrs(tmp_path: Path) -> None:
     with Routers() as routers:
         world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "datagrid")
         platforms = {world.network.devices[name].platform for name in world.routers}

@@ -130,6 +130,7 @@ def test_an_option_that_is_no_word_is_refused_with_its_place_and_hinders_nobody(
     assert "hep/odd" not in world.slotcar("status")
 
 
+@pytest.mark.slow  # in short: the page's commands above, and tests/unit/managers for what is admitted and refused
 def test_it_is_reserved_enabled_verified_and_taken_back(world: World) -> None:
     world.slotcar("adopt", "lic1", "--yes")
     group = world.reserve("tonight", one=licence(4), two=licence(6))

@@ -100,6 +100,7 @@ def test_a_slot_is_in_place_once_its_routers_were_read_back_and_ended_once_they_
         assert failures == []
 
 
+@pytest.mark.slow  # in short: what is withheld and why, in tests/unit/views/test_slot_states.py
 def test_a_router_that_is_dead_and_has_nothing_to_do_keeps_the_slot_from_all(
     world: CiscoWorld, ledger: Ledger
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_router_that_is_dead_and_has_nothing_to_do_keeps_the_slot_from_all(
         assert NOT_GIVEN.isdisjoint({one.phase for one in item.devices}), "it is withheld no more"
 
 
+@pytest.mark.slow  # in short: by a rollback on the command line, below
 def test_a_slot_is_rolled_back_or_withheld_by_whoever_holds_a_router(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, _):
         desk = Desk(ledger, world.network, world.settings)
