@@ -176,6 +176,10 @@ _folder: tempfile.TemporaryDirectory[str] | None = None
 _forked_by: str | None = None
 
 
+def is_started() -> bool:
+    return _forked_by is not None or _server is not None
+
+
 def started() -> str:
     """The socket of this process's server, which is started when it is needed first."""
     global _server, _folder
