@@ -2,7 +2,8 @@
 
 Each has a folder of its own with its key, its embedded PostgreSQL and its log. A premium flow from ANL through ESnet to
 LBNL is reserved by chain, changed, refused, ended, and reserved by an agent. With `--traffic` the lab's routers run, each
-domain's controller pushes to its own, and the flow is sent; without it nothing is pushed.
+domain's controller pushes to its own, and the flow is sent over an SLS that the domains opened while they ran; without it
+nothing is pushed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from slotcar_client.agent import reserve_over
 from slotcar_client.wire.errors import NoAnswer, Problem
 from slotcar_client.wire.verbs import Connect, Connections, ConnectionStatus, Domains, EndConnection, ModifyConnection
 from slotcar_lab import control, ports, topology
-from slotcar_lab.domains_traffic import lab_up, show_traffic
+from slotcar_lab.domains_traffic import OPENED, lab_up, show_traffic
 from slotcar_lab.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +117,8 @@ def _wait_until_ended(controllers: Mapping[str, Slotcar], connection: str) -> No
 
 
 def _inventory(folder: Path, peer_ports: Mapping[str, int], source: str) -> Path:
-    """One of the inventories, with where each domain's controller is and which certificate it has."""
+    """One of the inventories, with where each domain's controller is and which certificate it has. That of the demo is
+    without an SLS which the domains open instead."""
     inventory = folder / "inventory"
     shutil.copytree(ROOT / "inventories" / source, inventory)
     for name in NAMES:
@@ -124,6 +126,9 @@ def _inventory(folder: Path, peer_ports: Mapping[str, int], source: str) -> Path
         written = yaml.safe_load(file.read_text())
         certificate = f"../{name}/domain/certificate.pem"
         written["slotcar_domain"] = {"controller": f"https://127.0.0.1:{peer_ports[name]}", "certificate": certificate}
+        if source == "demo":
+            written["slotcar_sls"].pop(OPENED["name"], None)
+            written["slotcar_domain"]["sls_at_most"] = OPENED["rate"]
         file.write_text(yaml.safe_dump(written, sort_keys=False))
     for name in NAMES:
         _run(_environment(name, folder, inventory), "domains", "key")

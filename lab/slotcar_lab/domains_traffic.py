@@ -1,6 +1,7 @@
 """Traffic for `make domains`: a premium flow from ANL through ESnet to LBNL beside a load that fills the line.
 
-Three controllers push to the routers of their own domains. The flow is sent without a reservation, with one that the
+Three controllers push to the routers of their own domains. ANL and ESnet open an SLS while they run, which ESnet's router
+polices at the border and all of the flow rests on. The flow is sent without a reservation, with one that the
 domains made as a chain, and with one that a client made as an agent.
 """
 
@@ -10,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from slotcar_client import Slotcar
 from slotcar_client.agent import reserve_over
-from slotcar_client.wire.verbs import Connect, Controller, EndConnection
+from slotcar_client.wire.verbs import Connect, Controller, EndConnection, OpenSls
 from slotcar_lab import control, requirements, topology, traffic
 from slotcar_lab.control import Lab
 from slotcar_lab.demo.figures import KEPT, LOST
@@ -28,6 +30,14 @@ RESERVATION = {
     "protocol": "udp", "service": "ip-premium", "rate": "4 Mbit/s", "packet_size": "1428 B", "rtt": "200 ms",
     "start": "now + 10 s", "duration": "PT1H",
 }  # fmt: skip
+#: What no inventory has until the domains have agreed on it.
+OPENED: dict[str, Any] = {
+    "name": "anl-esnet-ip-premium", "upstream": "anl", "service": "ip-premium", "rate": "5625 kbit/s",
+    "burst": "62500 B", "ingress": "esnet-hub:eth1", "egress": ["esnet-hub:eth2"],
+    "validity": {"start": "now", "end": "now + 1 d"},
+}  # fmt: skip
+#: As `tc` shows its rate on the router.
+POLICED = "rate 5625Kbit"
 LASTS_S = 12.0
 
 
@@ -59,6 +69,8 @@ def show_traffic(controllers: Mapping[str, Slotcar], lab: Lab, say: Callable[[st
     _wait_until(
         lambda: all(one.send(Controller())["settled"] for one in controllers.values()), "the routers' baseline"
     )
+    say("ANL opens an SLS of 5625 kbit/s into ESnet, whose router is to police it where ANL's traffic comes in:")
+    _open_sls(controllers, lab)
     say("A premium flow of 4 Mbit/s beside a load of 6 Mbit/s through a line of 7.5 Mbit/s:")
     stages = [_stage("no reservation", lab, is_reserved=False)]
     chain = controllers["anl"].send(Connect(RESERVATION))["connection"]
@@ -66,6 +78,19 @@ def show_traffic(controllers: Mapping[str, Slotcar], lab: Lab, say: Callable[[st
     agent = reserve_over(controllers, "anl", RESERVATION | {"name": "by-agent-with-traffic"})["connection"]
     stages.append(_reserved("an agent", controllers, lab, agent, "by-agent-with-traffic"))
     return all(stage.is_as_it_should_be for stage in stages)
+
+
+def _open_sls(controllers: Mapping[str, Slotcar], lab: Lab) -> None:
+    router, interface = OPENED["ingress"].split(":")
+
+    def is_policed() -> bool:
+        return POLICED in lab.check(router, ["tc", "filter", "show", "dev", interface, "ingress"])
+
+    before = is_policed()
+    opened = controllers["anl"].send(OpenSls(OPENED))
+    _wait_until(is_policed, "the policer of the SLS on the router at the border")
+    mark = "NO " if before else "yes"
+    print(f"  {mark}  {opened['name']} is {opened['state']}, and policed at {opened['ingress']}", flush=True)
 
 
 def _reserved(name: str, controllers: Mapping[str, Slotcar], lab: Lab, connection: str, reservation: str) -> Stage:

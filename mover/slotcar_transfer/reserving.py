@@ -14,6 +14,7 @@ from slotcar_client import Conflict, NoAnswer, Problem, Refused, Slotcar, Slotca
 from slotcar_client.calls import LIVE
 from slotcar_client.wire.documents import Entry
 from slotcar_transfer.errors import NotAdmitted, TransferError, size_text
+from slotcar_transfer.holdings import Holding, found_by, made
 from slotcar_transfer.lanes import Steering
 from slotcar_transfer.profile import Profile, Shape, late_peak_bps
 from slotcar_transfer.tcp import ADDITIONAL, BASE
@@ -60,20 +61,15 @@ class Reservation:
     owner: str | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     shape: Shape = Shape.STEADY
+    holding: Holding | None = None
     handle: str = ""
     state: str = ""
     _last_trouble: str = ""
     _over: bool = False
 
-    def earlier(self) -> Entry | None:
+    def earlier(self) -> Holding | None:
         """One that an earlier try of the same transfer left, if it will do."""
-        for entry in self.slotcar.reservations(name=self.name, owner=self._owner(), state=LIVE, newest=True, limit=1):
-            need: Any = entry["reservation"].get("need")
-            if need and datetime.fromisoformat(need["by"]) <= self.by:
-                return entry
-            with suppress(Problem):
-                self.slotcar.cancel(entry["handle"], "the transfer was begun again with another deadline")
-        return None
+        return found_by(self.slotcar, self.name, self._owner(), self.by)
 
     def begin(self, remaining_bytes: int, ends: Ends) -> None:
         """Reserves the volume, or takes up what an earlier try reserved; then follows it.
@@ -85,8 +81,8 @@ class Reservation:
         try:
             # Before the state is read: no event of a change falls between the two.
             newest = self.slotcar.events(newest=True, limit=1)
-            entry = self.earlier()
-            entry = self._taken_up(entry, remaining_bytes, ends) or self._create(remaining_bytes, ends)
+            earlier = self.earlier()
+            holding = self._taken_up(earlier, remaining_bytes, ends) or self._create(remaining_bytes, ends)
             dscps = next(one["dscps"] for one in self.slotcar.services() if one["service"] == self.service)
         except Refused as refused:
             raise NotAdmitted(_refusal(refused, remaining_bytes)) from refused
@@ -94,38 +90,39 @@ class Reservation:
             raise NotAdmitted(f"not admitted: {error}") from error
         except SlotcarError as error:
             raise TransferError(f"the reservation could not be made: {error}") from error
-        self.handle = entry["handle"]
+        self.handle = holding.handle
         # In profile the class's first code point; out of profile its last, which edges that do not know the flow reset.
         self.steering.dscps = {BASE: dscps[0], ADDITIONAL: dscps[-1] if len(dscps) > 1 else 0}
-        self._take(entry)
-        self.say(f"reserved as {self.handle}: {self._words(entry)}")
+        self._take(holding)
+        over = f", in all domains as connection {holding.connection}" if holding.connection else ""
+        self.say(f"reserved as {self.handle}{over}: {self._words(holding.entry)}")
         after = newest[0]["sequence"] if newest else 0
         threading.Thread(target=self._watch, args=(after,), name="watch", daemon=True).start()
 
     def report(self, remaining_bytes: int) -> None:
         """Says what remains; the controller finds the rates again. A controller that is away is told later."""
-        if not self.handle or self._over or self.state not in LIVE:
+        if self.holding is None or self._over or self.state not in LIVE:
             return
         try:
-            self._take(self.slotcar.progress(self.handle, _volume(max(1, remaining_bytes))))
+            self._take(self.holding.report(_volume(max(1, remaining_bytes))))
         except NoAnswer as error:
             self._once(f"the controller does not answer ({error}); the transfer goes on as it was promised")
         except SlotcarError as error:
             self._once(f"the controller does not take the report: {error}")
             with suppress(SlotcarError):
-                self._take(self.slotcar.reservation(self.handle))
+                self._take(self.holding.read())
 
     def give_back(self, done: bool, reason: str = "") -> None:
         """Ends it: what it still held is free for others. Says so where the controller cannot be told."""
         self._over = True
-        if not self.handle or self.state not in LIVE:
+        if self.holding is None or self.state not in LIVE:
             return
         for number in range(_LAST_TRIES):
             try:
                 if done:
-                    self.slotcar.progress(self.handle, "0 B")
+                    self.holding.report("0 B")
                 else:
-                    self.slotcar.cancel(self.handle, reason or "the transfer was stopped")
+                    self.holding.end(reason or "the transfer was stopped")
                 return
             except NoAnswer:
                 if number + 1 < _LAST_TRIES:
@@ -133,7 +130,7 @@ class Reservation:
             except SlotcarError:
                 # It is over already, or what is left of it is a slot that has begun.
                 with suppress(SlotcarError):
-                    self.slotcar.cancel(self.handle, reason or "the transfer is done")
+                    self.holding.end(reason or "the transfer is done")
                 return
         self.say(
             f"the controller does not answer: {self.handle} was not given back, and ends by itself at its deadline"
@@ -141,19 +138,19 @@ class Reservation:
 
     # -- following -------------------------------------------------------------------------------------------------
 
-    def _taken_up(self, entry: Entry | None, remaining_bytes: int, ends: Ends) -> Entry | None:
+    def _taken_up(self, earlier: Holding | None, remaining_bytes: int, ends: Ends) -> Holding | None:
         """What an earlier try reserved, for what remains now; given back where it will not do."""
-        if entry is None:
+        if earlier is None:
             return None
-        if _same(entry, ends):
+        if _same(earlier.entry, ends):
             # More may remain than was reported: the files are others now.
             with suppress(Conflict):
-                return self.slotcar.progress(entry["handle"], _volume(remaining_bytes))
+                return earlier.report(_volume(remaining_bytes))
         with suppress(Problem):
-            self.slotcar.cancel(entry["handle"], "the transfer goes on with another reservation")
+            earlier.end("the transfer goes on with another reservation")
         return None
 
-    def _create(self, remaining_bytes: int, ends: Ends) -> Entry:
+    def _create(self, remaining_bytes: int, ends: Ends) -> Holding:
         request = {
             "name": self.name, "protocol": "tcp", "service": self.service, "volume": _volume(remaining_bytes),
             "source": {"host": ends.source, "port": ends.source_port},
@@ -166,7 +163,7 @@ class Reservation:
             request["at_most"] = f"{late_peak_bps(_volume_bytes(remaining_bytes), self.by, datetime.now(UTC))} bit/s"
         if self.owner:
             request["owner"] = self.owner
-        return self.slotcar.create(request)
+        return made(self.slotcar, request)
 
     def _owner(self) -> str | None:
         return self.owner or self.slotcar.whoami()["owner"]
@@ -176,9 +173,11 @@ class Reservation:
             for _event in self.slotcar.watch(self.handle, after=after, on_trouble=self._once):
                 if self._over:
                     return
-                self._take(self.slotcar.reservation(self.handle))
+                if self.holding is not None:
+                    self._take(self.holding.read())
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, holding: Holding) -> None:
+        self.holding, entry = holding, holding.entry
         state, before = entry["state"], self.steering.profile
         self.steering.packet_bytes = entry["reservation"].get("packet_size_bytes") or 1500
         profile = Profile.of_slots(entry["reservation"]["slots"]) if state == _CARRIED else Profile()

@@ -190,8 +190,8 @@ class Spread:
             self._lost, options.owner, more,
         )  # fmt: skip
         earlier = reservation.earlier()
-        if earlier is not None and earlier["reservation"].get("receivers") == more["receivers"]:
-            self._port = earlier["reservation"]["source"]["port"] or self._port
+        if earlier is not None and earlier.entry["reservation"].get("receivers") == more["receivers"]:
+            self._port = earlier.entry["reservation"]["source"]["port"] or self._port
         here = options.here or socket.gethostname()
         volume = sum(self._names[name].stat().st_size for name in frozenset[str]().union(*missing.values()))
         reservation.begin(

@@ -206,7 +206,7 @@ class Transfer:
         except SlotcarError as error:
             raise TransferError(f"the controller cannot be asked: {error}") from error
         receives = not self._destination.peer
-        ends = None if earlier is None else earlier["reservation"]["destination" if receives else "source"]
+        ends = None if earlier is None else earlier.entry["reservation"]["destination" if receives else "source"]
         if self._source.peer and self._destination.peer and not self._source.is_http:
             caller = Caller(self._identity, self._identity.peer(self._source.peer))
             self._job.base_port = (ends and ends["port"]) or int(caller.ask(verb="about")["free_port"])

@@ -1399,9 +1399,13 @@ class NeighbourSls(TypedDict):
     downstream: str
     service: str
     ingress: Annotated[str, "where the traffic comes in, as this domain calls it"]
+    egress: Annotated[
+        list[str], "up to where it holds: interfaces, or addresses of those that this domain does not know"
+    ]
     rate_bps: Annotated[int, "of layer 3"]
     burst_bytes: int
     excess: Annotated[str, "`drop` or `remark`"]
+    pscheduler: Annotated[list[str], "this domain's tasks of pSchedulers that measure it"]
     start: Annotated[Time | None, "null: always"]
     end: Annotated[Time | None, "null: always"]
     agreed: Annotated[bool, "the two controllers agreed on it; false: it stands in the inventory"]

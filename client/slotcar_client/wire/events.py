@@ -692,6 +692,15 @@ class ConnectionRefused(OfConnection):
     """An attempt was given up; what was in force before it stays. `message` says which domain refused, in its numbers."""
 
 
+@event("connection.progress", Of.CONTROLLER)
+class ConnectionProgress(OfConnection):
+    """It was reported to its first domain, or found by that, how much of its volume remains; of that its slots do not move
+    `missing_bytes` by the deadline. Other slots for it are a change, and told as one."""
+
+    remaining_bytes: int
+    missing_bytes: int
+
+
 @event("connection.ended", Of.CONTROLLER)
 class ConnectionEnded(OfConnection):
     """It is ended before its time, in all domains."""

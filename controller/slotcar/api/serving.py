@@ -343,7 +343,8 @@ class _ApplicationParts:
         )  # fmt: skip
         reader = PSchedulerReader(self.ledger, context.desk.network, lambda: status.leading, context.now)
         others = [("watch", watcher.run)] if watcher else []
-        others += [("pscheduler", reader.run)] if reader.sources else []
+        # What neighbours agree on later may be measured, too.
+        others += [("pscheduler", reader.run)] if reader.sources or context.desk.agreement else []
         for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *others):
             # Daemons: one that hangs does not keep the process from ending.
             thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)

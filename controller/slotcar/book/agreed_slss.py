@@ -84,13 +84,17 @@ class AgreedSls:
 
 @dataclass(frozen=True, slots=True)
 class SlsAttempt:
-    """What is asked for: an opening, or another form of what `of` opened. `id`: the connection's. actor: who asks here."""
+    """What is asked for: an opening, or another form of what `of` opened. `id`: the connection's. actor: who asks here.
+
+    keeps_sources: what measures it here stays, whatever the form says.
+    """
 
     id: str
     of: str
     form: SlsForm
     actor: str
     reason: str = ""
+    keeps_sources: bool = False
 
     @property
     def opens(self) -> bool:

@@ -60,7 +60,13 @@ class HoldSls(OnSls):
             others = [one for one in known.values() if one.id != agreed.id]
             self._require_place(others, transaction.terms)
             require_promises_kept(transaction.tables, attempt.form, self.now)
-        transaction.agree(replace(agreed, proposed=attempt.form, attempt=attempt.id))
+        transaction.agree(replace(agreed, proposed=self._form(agreed), attempt=attempt.id))
+
+    def _form(self, agreed: AgreedSls) -> SlsForm:
+        form, before = self.attempt.form, agreed.in_force
+        if not self.attempt.keeps_sources or before is None:
+            return form
+        return replace(form, sls=form.sls.model_copy(update={"pscheduler": before.sls.pscheduler}))
 
     def _require_place(self, others: Iterable[AgreedSls], terms: Terms) -> None:
         """No other SLS has the name, or holds at the same time for the service at the ingress."""
@@ -98,16 +104,21 @@ def _changeable(agreed: AgreedSls | None, attempt: SlsAttempt, now: datetime) ->
     if agreed.proposed is not None:
         raise SlsRefused(f"the SLS {name} is being changed already ({agreed.attempt}): ask again once that is decided")
     before, sls = agreed.in_force.sls, form.sls
-    for what in ("name", "upstream", "downstream", "service", "ingress"):
+    for what in ("name", "upstream", "downstream", "service", "ingress", "scope"):
         if getattr(before, what) != getattr(sls, what):
             raise SlsRefused(
-                f"the {what} of the SLS {name} is {getattr(before, what)} and stays so: open another one for"
-                f" {getattr(sls, what)}"
+                f"the {what} of the SLS {name} is {_shown(before, what)} and stays so: open another one for"
+                f" {_shown(sls, what)}"
             )
     held, window = form.window, agreed.in_force.window
     if form.ended_at is None and (held is None or window is None or not held.overlaps(window)):
         raise SlsRefused(f"the SLS {name} holds {window}, of which {held} has nothing: open another one")
     return agreed
+
+
+def _shown(sls: Sls, what: str) -> str:
+    value = getattr(sls, what)
+    return ", ".join(value) or "all of its domain" if isinstance(value, tuple) else str(value)
 
 
 def require_promises_kept(tables: SlotTables, form: SlsForm, now: datetime) -> None:

@@ -37,6 +37,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (policy_errors.FlowTaken, 409, "flow-taken", "Another owner has these packets"),
     (policy_errors.HoldTooLong, 409, "hold-too-long", "A hold may not last so long"),
     (policy_errors.QuotaExceeded, 409, "quota-exceeded", "The owner's quota is exceeded"),
+    (errors.LeavesTheDomain, 409, "leaves-the-domain", "Its way leaves the domain"),
     (errors.RefusedByAdmission, 409, "refused", "Refused by admission"),
     (errors.PlanRefused, 409, "plan-refused", "The plan holds refusals"),
     (ledger_errors.PlanNotAdmitted, 409, "plan-refused", "The plan does not fit"),

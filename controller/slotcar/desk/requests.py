@@ -19,9 +19,10 @@ from slotcar.book.rules.roles import Caller
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.network.elsewhere import leaves
+from slotcar.network.path.finding import domain_of_place
 from slotcar.network.path.model import Path
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
-from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
+from slotcar.planning.errors import CannotExpress, LeavesTheDomain, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import after_admission
@@ -251,10 +252,16 @@ class Requests:
     ) -> AdmissionRequest:
         """
         Raises:
-            NotPossible: the path leaves for domains of other controllers, which nobody asks.
+            LeavesTheDomain: the path leaves for domains of other controllers, which nobody asks.
         """
-        if not is_segment and leaves(routed.paths, self.desk.network):
-            raise NotPossible(
+        claim, network = routed.reservation.claim, self.desk.network
+        if not is_segment and claim is not None and domain_of_place(claim.place, network).elsewhere:
+            raise LeavesTheDomain(
+                f"{claim.place} is in a domain of another controller: reserve the group with `slotcar domains`, which asks"
+                " that one, too"
+            )
+        if not is_segment and leaves(routed.paths, network):
+            raise LeavesTheDomain(
                 f"the way from {routed.paths[0].source} to {routed.paths[0].destination} leaves this controller's domain:"
                 " reserve, change and end it with `slotcar domains`, which asks the others, too"
             )

@@ -19,6 +19,7 @@ from slotcar.desk.deeds import caller_of, result_of
 from slotcar.desk.desk import Desk
 from slotcar.desk.entries import Entries
 from slotcar.desk.requests import Options, Requests
+from slotcar.domains.claims import domain_of, with_name
 from slotcar.domains.delays import DelayPart, with_part
 from slotcar.domains.enquiring import TOGETHER, RateThroughout, Steps
 from slotcar.domains.errors import SegmentRefused
@@ -45,9 +46,18 @@ class LedgerSegments:
 
     def do(self, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
         """See `slotcar.domains.agreement.SegmentKeeper`."""
+        if not self._is_here(connection):
+            return DeedResult(deed, connection.version)
         return result_of(deed, connection, lambda: self._done(deed, connection, now))
 
+    def _is_here(self, connection: Connection) -> bool:
+        """Whether this ledger has anything of it: of a claim only that of the host's own domain has."""
+        local = PeerRequest.from_text(connection.request).local
+        return local.claim is None or domain_of(local, self.desk.network) == self.domain
+
     def is_in_force(self, connection: Connection) -> bool:
+        if not self._is_here(connection):
+            return True
         entry = self.entry(connection)
         return entry is not None and entry.state in (State.COMMITTED, State.ENDED)
 
@@ -106,6 +116,8 @@ class LedgerSegments:
             if self.domain not in request.parts:
                 raise SegmentRefused(f"{self.domain} has no part of the bound of delay that is asked for")
             local = with_part(local, request.parts[self.domain])
+        if local.claim is not None:
+            local = with_name(local, self.desk.network)
         owner = request.who if request.origin == self.domain else f"{request.who}@{request.origin}"
         neighbour_name = request.through[-1] if request.through else (request.requester or {}).get("neighbour")
         asked_by = {ASKED_BY: str(neighbour_name)} if neighbour_name else {}
@@ -113,6 +125,8 @@ class LedgerSegments:
 
     def entry(self, connection: Connection) -> Entry | None:
         """The connection's entry in the ledger, where there is one."""
+        if not self._is_here(connection):
+            return None
         reservation = self._reservation(connection)
         entry = self.desk.ledger.find(*reservation.key)
         is_its = entry is not None and entry.reservation.labels.get(LABEL) == connection.id

@@ -58,7 +58,7 @@ class LedgerSlss:
             SlotcarError: it cannot be done.
         """
         request = self._request(connection)
-        attempt = request.attempt(connection.id, self._caller(connection, request).actor)
+        attempt = request.attempt(connection.id, self._caller(connection, request).actor, self.domain)
         if deed is Deed.HOLD:
             self._require_meant(connection, request, now)
         self.desk.ledger.run(_operation(deed, attempt, connection, now))

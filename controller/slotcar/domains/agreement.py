@@ -45,7 +45,7 @@ from slotcar.domains.sls_requests import PREFIX, SlsRequest, is_about_sls
 from slotcar.domains.subjects import Keeper, RequestedWay, Subject
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE, checked_message, issuer_of, signed_message
 from slotcar.domains.volumes import Volume
-from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, plain, received, segment_of
+from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, for_others, plain, received, segment_of
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
@@ -103,6 +103,9 @@ class SegmentKeeper(Keeper, Protocol):
 
 class ForeignNeighbour(Protocol):
     """A neighbour that speaks another protocol, and is asked as the next domain only. It gives no tickets."""
+
+    def cannot(self, reservation: Reservation) -> str:
+        """Why it cannot be asked for a reservation, where its protocol has no words for it; empty where it can."""
 
     def say(self, message: PeerMessage, connection: Connection) -> Sequence[PeerMessage]:
         """What it is known to answer; what it is not known to have done yet is asked again later.
@@ -203,7 +206,7 @@ class Agreement:
         Raises:
             ConnectionRefused: a bound of delay cannot be kept by the domains together. See `reserve`.
         """
-        form = plain(reservation, find_paths(reservation, self.network))
+        form = for_others(reservation, self.network)
         request = PeerRequest(
             form, who, origin, (), written=reservation, actor=asker.name, requester=asker.kept, volume=volume
         )

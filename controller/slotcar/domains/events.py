@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from slotcar.domains.model import Connection, ConnectionPhase
 from slotcar.domains.way import NOBODY, PeerRequest
 from slotcar_client.wire.events import (
@@ -10,6 +12,7 @@ from slotcar_client.wire.events import (
     ConnectionEnded,
     ConnectionHeld,
     ConnectionPassed,
+    ConnectionProgress,
     ConnectionRefused,
     OfConnection,
 )
@@ -27,7 +30,7 @@ _KINDS: dict[ConnectionPhase, type[OfConnection]] = {
 def event_of(before: Connection | None, after: Connection) -> OfConnection | None:
     """None where nothing that people want to know has happened. What is refused, or ended, is told when that begins."""
     if before is not None and before.phase is after.phase:
-        return None
+        return _progress(before, after)
     kind = _KINDS.get(after.phase)
     was_refused = before is not None and before.phase is ConnectionPhase.ABORTING
     if after.phase is ConnectionPhase.START:
@@ -38,13 +41,25 @@ def event_of(before: Connection | None, after: Connection) -> OfConnection | Non
         return None
     request = PeerRequest.from_text(after.request)
     who = {ConnectionAsked: request.asker, ConnectionEnded: request.ended_by or NOBODY}.get(kind, NOBODY)
-    return kind(
-        actor=who.actor,
-        connection=after.id,
-        owner=f"{request.who}@{request.origin}",
-        name=request.reservation.name,
-        version=after.version,
-        previous=after.previous or "",
-        next=after.next or "",
-        message=after.why,
+    return kind(actor=who.actor, **_said_of(after))
+
+
+def _progress(before: Connection, after: Connection) -> ConnectionProgress | None:
+    """What remains of its volume, where that is said anew."""
+    if after.in_force == before.in_force:
+        return None
+    earlier, volume = (PeerRequest.from_text(each.in_force).volume for each in (before, after))
+    if volume is None or volume == earlier:
+        return None
+    return ConnectionProgress(
+        **_said_of(after), remaining_bytes=volume.remaining_bytes, missing_bytes=volume.missing_bytes
     )
+
+
+def _said_of(connection: Connection) -> dict[str, Any]:
+    request = PeerRequest.from_text(connection.request)
+    return {
+        "connection": connection.id, "owner": f"{request.who}@{request.origin}", "name": request.reservation.name,
+        "version": connection.version, "previous": connection.previous or "", "next": connection.next or "",
+        "message": connection.why,
+    }  # fmt: skip

@@ -14,7 +14,15 @@ from slotcar.domains.model import Connection, PeerMessage
 from slotcar.domains.neighbours import Neighbour, known
 from slotcar.domains.subjects import Keeper, RequestedWay
 from slotcar.domains.tickets import TicketTerms, checked_ticket, signed_ticket
-from slotcar.domains.way import PeerRequest, Segment, for_next, received, require_this_way, segment_of
+from slotcar.domains.way import (
+    PeerRequest,
+    Segment,
+    for_next,
+    received,
+    require_this_way,
+    segment_of,
+    segment_of_claim,
+)
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar_client.wire.events import Kind as EventKind
@@ -50,16 +58,26 @@ class OfReservations:
         Raises:
             NoPath, NotThatWay; NotAuthentic: the next domain is no neighbour that is known.
         """
-        paths = find_paths(request.local, self.network)
-        segment = segment_of(paths, request.local, self.network, self.name)
+        segment = self._segment(request)
         if check:
             require_this_way(request, segment, sender, self.network, self.name)
             if segment.next is not None:
                 if segment.next.domain in request.through:
                     raise NotThatWay(f"{self.name}: a loop of domains, the next would be {segment.next.domain} again")
-                if segment.next.domain not in self.foreign:
-                    known(self.neighbours, segment.next.domain, self.name)
+                self._require_asked(segment.next.domain, request)
         return segment
+
+    def _segment(self, request: PeerRequest) -> Segment:
+        if request.local.claim is not None:
+            return segment_of_claim(request, self.network, self.name)
+        return segment_of(find_paths(request.local, self.network), request.local, self.network, self.name)
+
+    def _require_asked(self, neighbour: str, request: PeerRequest) -> None:
+        foreign = self.foreign.get(neighbour)
+        if foreign is None:
+            known(self.neighbours, neighbour, self.name)
+        elif why := foreign.cannot(request.reservation):
+            raise NotThatWay(f"{self.name}: {why}")
 
     def for_next(self, text: str) -> str:
         request = PeerRequest.from_text(text)

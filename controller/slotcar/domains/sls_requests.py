@@ -6,9 +6,10 @@ Two domains need not call an interface alike: they agree on the link by the addr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,7 +23,7 @@ from slotcar.domains.errors import NotThatWay
 from slotcar.domains.tickets import digest_of
 from slotcar.network import Network
 from slotcar.network.model import Interface, InterfaceId, Sls
-from slotcar.network.sls_terms import sls_of
+from slotcar.network.sls_terms import sls_of, sources_wrong
 from slotcar.network.variables import SLS_NAME
 
 #: By this an attempt about an SLS is told from a connection that carries something.
@@ -32,8 +33,12 @@ LONGEST_TEXT, LONGEST_REASON, LONGEST_NAME = 20_000, 500, 128
 _CHANGEABLE = {
     "rate": "rate_bps", "burst": "burst_bytes", "peak": "peak_bps", "validity": "validity", "schedule": "schedule",
     "delay": "delay_us", "variation": "variation_us", "loss": "loss_ppm", "quantile": "quantile_ppm", "excess": "excess",
-    "description": "description",
+    "description": "description", "pscheduler": "pscheduler",
 }  # fmt: skip
+#: Of an SLS, what each domain calls or has by itself, and no other domain gets.
+_OWN = frozenset({"ingress", "egresses", "pscheduler", "agreed"})
+#: So many interfaces a scope may name.
+MOST_EGRESSES = 64
 
 
 def is_about_sls(connection_id: str) -> bool:
@@ -70,8 +75,10 @@ class SlsRequest:
         """The domain that is asked."""
         return self.sls.downstream if self.origin == self.sls.upstream else self.sls.upstream
 
-    def attempt(self, connection_id: str, actor: str) -> SlsAttempt:
-        return SlsAttempt(connection_id, self.of or connection_id, self.form, actor, self.reason)
+    def attempt(self, connection_id: str, actor: str, own: str) -> SlsAttempt:
+        """`own`: the domain whose ledger does it. What measures an SLS there stays where the other one asks."""
+        of = self.of or connection_id
+        return SlsAttempt(connection_id, of, self.form, actor, self.reason, keeps_sources=self.origin != own)
 
     @property
     def digest(self) -> str:
@@ -81,7 +88,7 @@ class SlsRequest:
     def _agreed(self) -> dict[str, Any]:
         """What both domains have in the same words."""
         return {
-            "sls": self.sls.model_dump(mode="json", exclude={"ingress", "egresses", "pscheduler", "agreed"}),
+            "sls": self.sls.model_dump(mode="json", exclude=_OWN),
             "ended_at": iso(self.form.ended_at) if self.form.ended_at else None,
             "until": iso(self.until), "of": self.of, "origin": self.origin, "ingress": self.ingress, "egress": self.egress,
             "reason": self.reason,
@@ -90,6 +97,8 @@ class SlsRequest:
     def to_text(self, *, own: bool) -> str:
         """`own`: with what no other domain gets."""
         asker = {"actor": self.actor, "requester": self.requester} if own and self.actor else {}
+        if own and self.sls.pscheduler:
+            asker["pscheduler"] = [one.model_dump(mode="json") for one in self.sls.pscheduler]
         return json.dumps(self._agreed | asker, sort_keys=True)
 
     @classmethod
@@ -113,9 +122,7 @@ class SlsRequest:
             until = datetime.fromisoformat(document["until"])
             if until.tzinfo is None or (ended_at is not None and ended_at.tzinfo is None):
                 raise ValueError
-            written = dict(document["sls"])
-            place = interface_at(network, str(written["downstream"]), str(written["upstream"]), *link)
-            sls = Sls.model_validate({**written, "ingress": place.model_dump(mode="json")})
+            sls = _sls_of(document["sls"], document.get("pscheduler", ()), link, network)
             if (
                 sls.validity is None
                 or until < sls.validity.end
@@ -127,6 +134,42 @@ class SlsRequest:
             raise NotThatWay("what was asked is no request for an SLS") from error
         actor, requester = str(document.get("actor", "")), document.get("requester")
         return cls(SlsForm(sls, ended_at), until, of, origin, link[0], link[1], reason, actor, requester)
+
+
+def _sls_of(written: Mapping[str, Any], sources: object, link: Sequence[str], network: Network) -> Sls:
+    """
+    Args:
+        sources: what measures it, of a request of this domain's own.
+
+    Raises:
+        NotThatWay: see `interface_at`, `interfaces_at`. ValueError, KeyError, TypeError: it is none.
+    """
+    if _OWN & written.keys():
+        raise ValueError
+    downstream, scope = str(written["downstream"]), list(map(str, written.get("scope", ())))
+    place = interface_at(network, downstream, str(written["upstream"]), *link)
+    named = interfaces_at(network, downstream, scope)
+    own = {
+        "ingress": place.model_dump(mode="json"), "egresses": [one.model_dump(mode="json") for one in named],
+        "pscheduler": sources,
+    }  # fmt: skip
+    return Sls.model_validate({**written, **own})
+
+
+def interfaces_at(network: Network, domain: str, addresses: Sequence[str]) -> tuple[InterfaceId, ...]:
+    """The domain's interfaces with these addresses. Of another controller's domain those that are drawn.
+
+    Raises:
+        NotThatWay: the domain is this controller's, and has none at one of them. ValueError: they are too many, or none.
+    """
+    if len(addresses) > MOST_EGRESSES or [str(ip_address(one)) for one in addresses] != list(addresses):
+        raise ValueError
+    devices = [device for device in network.devices.values() if device.domain == domain]
+    known = {_own_address(each): each.id for device in devices for each in device.interfaces.values()}
+    unknown = [one for one in addresses if one not in known]
+    if unknown and not network.domains[domain].elsewhere:
+        raise NotThatWay(f"{domain} has no interface with the address {unknown[0]}, which the scope of the SLS names")
+    return tuple(known[one] for one in addresses if one in known)
 
 
 def interface_at(network: Network, downstream: str, upstream: str, ingress: str, egress: str) -> InterfaceId:
@@ -160,8 +203,11 @@ def _borders(network: Network, downstream: str, upstream: str) -> list[Interface
 def _ends(interface: Interface, network: Network) -> tuple[str, str]:
     assert interface.neighbour is not None
     other = network.interface(interface.neighbour)
-    own, behind = (str(each.address).partition("/")[0] if each.address else "" for each in (interface, other))
-    return own, behind
+    return _own_address(interface), _own_address(other)
+
+
+def _own_address(interface: Interface) -> str:
+    return str(interface.address).partition("/")[0] if interface.address else ""
 
 
 def opening(body: Mapping[str, Any], network: Network, own: str, place: str = "request") -> SlsRequest:
@@ -177,6 +223,8 @@ def opening(body: Mapping[str, Any], network: Network, own: str, place: str = "r
     sls = sls_of(name, {key: value for key, value in body.items() if key != "name"}, network, place)
     _require_between(sls, network, own, place)
     assert sls.validity is not None
+    scope = tuple(_own_address(network.interface(one)) for one in sls.egresses)
+    sls = sls.model_copy(update={"scope": scope})
     return _request(SlsForm(sls), sls.validity.end, "", network, own)
 
 
@@ -243,11 +291,27 @@ def _wrong(sls: Sls, network: Network, own: str) -> list[tuple[str, str, str, st
         hint = "write an SLS for one of them in the inventories of both"
         problems.append(("service", f"has several classes in {sls.downstream}", sls.service.value, hint))
     of_inventory = {"assured_class": sls.assured_class, "code_points": sls.code_points}
-    for key, value in {"egress": sls.egresses, "pscheduler": sls.pscheduler, **of_inventory}.items():
+    for key, value in of_inventory.items():
         if value:
             problems.append((key, "cannot be agreed on between controllers", "", "leave it out"))
+    problems += _scope_wrong(sls, network)
     problems += figures_wrong(sls, interface)
     return problems
+
+
+def _scope_wrong(sls: Sls, network: Network) -> Iterator[tuple[str, str, str, str]]:
+    if len(sls.egresses) > MOST_EGRESSES:
+        yield "egress", "names too many interfaces", str(len(sls.egresses)), f"at most {MOST_EGRESSES}"
+    for one in sls.egresses:
+        if not network.has([one]):
+            yield "egress", "is no interface of the inventory", str(one), ""
+        elif network.domain_of(one).name != sls.downstream:
+            hint = f"say an interface of {sls.downstream}: what it promises ends there"
+            yield "egress", "is an interface of another domain", str(one), hint
+        elif one == sls.ingress:
+            yield "egress", "is where the traffic comes in", str(one), "say where it may leave"
+        elif not _own_address(network.interface(one)):
+            yield "egress", "has no address, by which two domains name an interface", str(one), ""
 
 
 def figures_wrong(sls: Sls, interface: Interface) -> list[tuple[str, str, str, str]]:
@@ -262,4 +326,5 @@ def figures_wrong(sls: Sls, interface: Interface) -> list[tuple[str, str, str, s
     if sls.peak_bps is not None and sls.peak_bps < sls.rate_bps:
         hint = f"say at least the rate, {format_rate(sls.rate_bps)}"
         problems.append(("peak", "is less than the rate", format_rate(sls.peak_bps), hint))
+    problems += [("pscheduler", *words) for _, *words in sources_wrong(sls)]  # type: ignore[misc]
     return problems

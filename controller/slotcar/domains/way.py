@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from slotcar.base.vocabulary import Direction
+from slotcar.domains.claims import domain_of, next_towards, with_address
 from slotcar.domains.delays import Parts, parts_of
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.model import MOST_DOMAINS
@@ -21,7 +22,7 @@ from slotcar.domains.tickets import digest_of
 from slotcar.domains.volumes import Volume
 from slotcar.network import Network
 from slotcar.network.model import InterfaceId
-from slotcar.network.path import Path
+from slotcar.network.path import Path, find_paths
 from slotcar.policy.reserving import ATTESTATION, COMMUNITY, CONNECTION
 from slotcar.reservation.model import Reservation
 from slotcar_client.wire.actor import Actor
@@ -182,6 +183,18 @@ def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network
     return segments.pop()
 
 
+def segment_of_claim(request: PeerRequest, network: Network, own: str) -> Segment:
+    """The own part of the way to a claim's host: domains alone, as no link carries anything of it.
+
+    Raises:
+        NoPath, NotThatWay: the host is not known, or no way to it.
+    """
+    there = domain_of(request.local, network)
+    previous = Border(request.through[-1], "", "") if request.through else None
+    behind = None if there == own else Border(next_towards(there, own, network), "", "")
+    return Segment(previous, behind)
+
+
 def _segment(path: Path, network: Network, own: str, *, reverse: bool) -> Segment:
     hops = path.hops[::-1] if reverse else path.hops
     domains = [network.devices[hop.device].domain for hop in hops]
@@ -245,16 +258,27 @@ def require_this_way(request: PeerRequest, segment: Segment, sender: str | None,
             )
 
 
-def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
+def for_others(reservation: Reservation, network: Network) -> Reservation:
     """The reservation as other domains get it: with addresses for names, and without what is this domain's own business;
     what its community has signed goes along unchanged.
+
+    Raises:
+        NoPath: an end of it is not known. NotThatWay: it is of a kind that only one domain can carry.
+    """
+    if reservation.claim is not None:
+        return _without_own(with_address(reservation, network))
+    return plain(reservation, find_paths(reservation, network))
+
+
+def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
+    """A flow as other domains get it; see `for_others`.
 
     Raises:
         NotThatWay: it is of a kind that only one domain can carry.
     """
     kinds = {
         "a volume by a deadline, whose slots are not found yet,": reservation.need,
-        "a claim": reservation.claim, "a member of a group": reservation.together,
+        "a member of a group": reservation.together,
         "what is sent to a multicast group": reservation.receivers or None,
     }  # fmt: skip
     for what, value in kinds.items():
@@ -264,10 +288,16 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
     source, destination = paths[0].source_address, paths[0].destination_address
     if not forward:
         source, destination = destination, source
+    ends = {
+        "source": reservation.source.model_copy(update={"host": source}),
+        "destination": reservation.destination.model_copy(update={"host": destination}),
+    }
+    return _without_own(reservation.model_copy(update=ends))
+
+
+def _without_own(reservation: Reservation) -> Reservation:
     return reservation.model_copy(
         update={
-            "source": reservation.source.model_copy(update={"host": source}),
-            "destination": reservation.destination.model_copy(update={"host": destination}),
             "labels": {key: one for key, one in reservation.labels.items() if key in (COMMUNITY, ATTESTATION)},
             "released": False,
             "via": (),

@@ -20,6 +20,7 @@ from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
 from slotcar.network.reading import InventoryNode, Key
 from slotcar.network.shaping_checks import check_shaping
+from slotcar.network.sls_terms import sources_wrong
 from slotcar.network.variables import format_share
 
 MILLION = 1_000_000
@@ -306,27 +307,12 @@ def _sls_figures(draft: InventoryDraft, sls: Sls, findings: Findings) -> None:
         elif interface is not None and owner != sls.downstream:
             hint = f"say an interface of {sls.downstream}: what it promises ends there"
             findings.add(node, (*key, "egress"), f"is an interface of another domain, {owner}", egress, hint)
-    _sls_sources(node, key, sls, findings)
+    for number, message, written, hint in sources_wrong(sls):
+        where = (*key, "pscheduler") if number is None else (*key, "pscheduler", str(number))
+        findings.add(node, where, message, written, hint)
     if sls.quantile_ppm < MILLION and sls.delay_us is None and sls.variation_us is None:
         hint = "say `delay` or `variation` too, or leave it out"
         findings.add(node, (*key, "quantile"), "is of nothing", format_share(sls.quantile_ppm), hint)
-
-
-def _sls_sources(node: InventoryNode, key: tuple[str, ...], sls: Sls, findings: Findings) -> None:
-    """What pSchedulers measure: each way once, and something to hold it to."""
-    ways: set[tuple[str, str]] = set()
-    for number, one in enumerate(sls.pscheduler):
-        where, way = (*key, "pscheduler", str(number)), (one.source, one.destination)
-        if one.source == one.destination:
-            findings.add(node, where, "measures from a place to itself", one.source, "say where its packets go")
-        elif way in ways:
-            findings.add(
-                node, where, "measures a way that another one measures, too", " to ".join(way), "leave one out"
-            )
-        ways.add(way)
-    if sls.pscheduler and not sls.has_figures:
-        hint = "say `delay`, `variation` or `loss` too, or leave it out"
-        findings.add(node, (*key, "pscheduler"), "measures what nothing was agreed of", "", hint)
 
 
 def _sls_ingress(draft: InventoryDraft, sls: Sls, ingress: Interface, findings: Findings) -> None:

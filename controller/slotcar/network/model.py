@@ -236,6 +236,8 @@ class Sls(Frozen):
         rate_bps: agreed layer-3 rate; `burst_bytes` its token bucket.
         peak_bps: the highest rate at which the aggregate may send for an instant; None where nothing was agreed.
         egresses: its scope: the downstream interfaces up to which its figures hold; none named: all of the domain's.
+        scope: of one that controllers agreed on, the addresses of these interfaces; `egresses` are those that this
+            domain's inventory has.
         validity: when it holds; None for always. schedule: when its figures hold meanwhile; None for always.
         delay_us, variation_us, loss_ppm: the one-way delay d that is tolerated, its variation j between consecutive packets
             (RFC 3393), and the lost packets l of a million (D7.3 §3.2.1); None where nothing was agreed.
@@ -254,6 +256,7 @@ class Sls(Frozen):
     ingress: InterfaceId
     peak_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     egresses: tuple[InterfaceId, ...] = Field(default=(), exclude_if=lambda egresses: not egresses)
+    scope: tuple[str, ...] = Field(default=(), exclude_if=lambda addresses: not addresses)
     assured_class: str = Field(default="", exclude_if=lambda name: not name)
     code_points: tuple[int, ...] = Field(default=(), exclude_if=lambda dscps: not dscps)
     validity: Window | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -59,3 +59,19 @@ def sls_with(name: str, downstream: str, variables: SlsVariables) -> Sls:
         excess=variables.excess,
         description=variables.description,
     )
+
+
+def sources_wrong(sls: Sls) -> Iterator[tuple[int | None, str, str, str]]:
+    """What pSchedulers cannot mean: each way once, and something to hold it to. The number of the task, or None of all;
+    a sentence, what was written, and what to say instead."""
+    ways: set[tuple[str, str]] = set()
+    for number, one in enumerate(sls.pscheduler):
+        way = (one.source, one.destination)
+        if one.source == one.destination:
+            yield number, "measures from a place to itself", one.source, "say where its packets go"
+        elif way in ways:
+            yield number, "measures a way that another one measures, too", " to ".join(way), "leave one out"
+        ways.add(way)
+    if sls.pscheduler and not sls.has_figures:
+        hint = "say `delay`, `variation` or `loss` too, or leave it out"
+        yield None, "measures what nothing was agreed of", "", hint

@@ -28,6 +28,10 @@ class NotPossible(SlotcarError):
     """What the caller asks, of a reservation or of a device, makes no sense; the message says what would."""
 
 
+class LeavesTheDomain(NotPossible):
+    """Its way crosses domains that have a controller each, which only a reservation over domains asks."""
+
+
 class StalePlan(SlotcarError):
     """The plan cannot be applied any more: the inventory changed, or it was made without the ledger."""
 

@@ -13,7 +13,7 @@ from slotcar.admission import capacities
 from slotcar.admission.resources import UnknownClaimedResource
 from slotcar.network.model import Network
 from slotcar.network.path import NoPath, find_paths
-from slotcar.network.path.finding import end_problems
+from slotcar.network.path.finding import domain_of_place, end_problems
 from slotcar.network.path.model import Path
 from slotcar.planning.matching import Scope
 from slotcar.planning.never_fits import never_fits, never_fits_on_any
@@ -100,9 +100,12 @@ def source_of_body(
 
 
 def members_of_groups(
-    groups: Sequence[object], now: datetime, max_windows: int, network: Network
+    groups: Sequence[object], now: datetime, max_windows: int, network: Network, *, over_domains: bool = False
 ) -> tuple[RoutedReservation, ...]:
     """The members of groups that came as a request's JSON, in the keys that a group has in a file.
+
+    Args:
+        over_domains: what is claimed of a host elsewhere is left to the host's own domain to look at.
 
     Raises:
         InvalidInput: anything in it is wrong, or names what the inventory has not.
@@ -111,7 +114,9 @@ def members_of_groups(
 
     def check_path(one: Reservation) -> Iterator[tuple[str, str]]:
         try:
-            members.append(route(one, network))
+            place = one.claim.place if one.claim else ""
+            elsewhere = over_domains and bool(place) and domain_of_place(place, network).elsewhere
+            members.append(RoutedReservation(one, (), ()) if elsewhere else route(one, network))
         except UnknownClaimedResource as error:
             yield "claim", str(error)
         except NoPath as error:

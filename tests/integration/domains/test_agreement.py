@@ -7,6 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from slotcar.base.timebase import Window
+from slotcar.base.vocabulary import Direction
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import State
 from slotcar.book.operation import Move
@@ -18,7 +20,7 @@ from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, 
 from slotcar.domains.model import Connection, ConnectionPhase, Deed
 from slotcar.domains.tickets import issuer_of
 from slotcar.domains.way import PeerRequest
-from slotcar.reservation.model import Endpoint
+from slotcar.reservation.model import Endpoint, Reservation
 from tests.integration.domains.three import NAMES, NOW, World, premium
 
 COMMITTED = {name: [State.COMMITTED] for name in NAMES}
@@ -217,6 +219,40 @@ def test_a_domain_that_is_gone_for_a_while_learns_what_was_decided(world: World)
     world.lost = lambda _receiver, _text: False
     world.settle()
     assert world.states() == COMMITTED
+
+
+def test_a_domain_that_is_gone_for_a_day_hears_of_the_end_when_it_is_back(world: World) -> None:
+    """Meanwhile what is asked of it is refused by its name, and nothing stays held."""
+    window = Window(NOW + timedelta(hours=1), NOW + timedelta(days=3))
+    long = Reservation.constant(
+        **{key: getattr(premium(), key) for key in ("name", "owner", "source", "destination", "protocol", "service")},
+        direction=Direction.BOTH, windows=[window], rate_bps=10_000_000,
+    )  # fmt: skip
+    connection = world.domains["anl"].reserve(long, "hep").id
+    world.run()
+    world.kill("lbnl")
+    world.tick(timedelta(hours=12))
+    refused = world.domains["anl"].reserve(_later(), "hep").id
+    world.run()
+    for _ in range(10):
+        world.tick()
+    assert world.domains["anl"].get(refused).why == "lbnl did not answer esnet within 2 min"
+    world.domains["anl"].end(connection, "not needed any more")
+    world.run()
+    assert world.states()["lbnl"] == [State.COMMITTED], "it has not heard"
+    world.tick(timedelta(hours=12))
+    world.start("lbnl")
+    world.settle()
+    assert world.domains["lbnl"].get(connection).why == "anl: not needed any more"
+    live = (State.HELD, State.COMMITTED)
+    assert not [one for states in world.states().values() for one in states if one in live]
+
+
+def _later() -> Reservation:
+    one = premium(name="later")
+    start = NOW + timedelta(hours=14)
+    slots = [replace(slot, start=start, end=start + timedelta(hours=1)) for slot in one.slots]
+    return one.model_copy(update={"slots": tuple(slots)})
 
 
 def test_clocks_that_differ_too_much_are_told_and_nothing_is_held(world: World) -> None:

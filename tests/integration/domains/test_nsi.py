@@ -31,8 +31,10 @@ from slotcar.domains.nsi.messages import (
 from slotcar.domains.nsi.states import LifecycleState, ProvisionState, ReservationState
 from slotcar.policy.caller import Caller, Role
 from slotcar.policy.reserving import ASKED_BY
+from slotcar.reservation.model import Membership, Reservation
 from slotcar.store.queries import EntryFilter
 from tests.integration.domains.nsi import END, START, Requester, Telephone, bodies, kind_of, stp
+from tests.integration.domains.test_background import background
 from tests.integration.domains.three import NAMES, NOW, World, premium
 
 
@@ -416,6 +418,47 @@ def test_a_neighbour_that_speaks_nsi_is_reserved_changed_and_ended(
     kinds = {kind_of(body) for body in bodies(by_nsi.envelopes)}
     assert {"reserve", "reserveConfirmed", "reserveCommit", "provision", "terminate", "querySummarySync"} <= kinds
     assert not any(isinstance(body, ErrorMessage) for body in bodies(by_nsi.envelopes))
+
+
+def steps() -> Reservation:
+    """A profile of two rates, as a volume by a deadline may have."""
+    one = premium(10_000_000)
+    (slot,) = one.slots
+    middle = slot.start + (slot.end - slot.start) / 2
+    halves = (replace(slot, end=middle), replace(slot, start=middle, forward_bps=5_000_000))
+    return one.model_copy(update={"slots": halves})
+
+
+@pytest.mark.parametrize(
+    ("reservation", "words"),
+    [(steps(), "has one window: 2 were asked for"), (background(), "has no words for a background share")],
+    ids=["profile", "background"],
+)
+def test_what_nsi_has_no_words_for_is_refused_and_not_asked(
+    world: World, by_nsi: Telephone, reservation: Reservation, words: str
+) -> None:
+    connection = world.domains["anl"].reserve(reservation, "hep").id
+    settle(world, by_nsi)
+    failed = world.domains["anl"].get(connection)
+    assert failed.phase is ConnectionPhase.FAILED
+    assert failed.why.startswith(f"esnet: lbnl is asked by NSI, which {words}")
+    assert not world.held()
+    assert not by_nsi.envelopes
+
+
+def test_flows_of_a_group_are_committed_together_at_a_neighbour_by_nsi(world: World, by_nsi: Telephone) -> None:
+    one, other = premium(10_000_000, "one"), premium(20_000_000, "other")
+    end = other.destination.model_copy(update={"port": 5002})
+    one, other = (
+        each.model_copy(update={"together": Membership(group="run"), "destination": at})
+        for each, at in ((one, one.destination.model_copy(update={"port": 5001})), (other, end))
+    )
+    ids = world.domains["anl"].reserve_together([(one, None), (other, None)], "hep")
+    settle(world, by_nsi)
+    assert [each.committed for each in world.domains["anl"].all_in_force(ids, 0)] == [1, 1]
+    assert {name: sorted(rates) for name, rates in world.rates().items()} == {
+        name: [10_000_000, 20_000_000] for name in NAMES
+    }
 
 
 def test_what_a_neighbour_by_nsi_refuses_is_refused_by_all_in_its_words(world: World, by_nsi: Telephone) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from slotcar.base.problems import InvalidInput
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM, Window
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, SlsForm
@@ -25,9 +27,13 @@ from slotcar.desk.desk import Desk
 from slotcar.desk.requests import Options, Requests
 from slotcar.desk.segments import ITSELF
 from slotcar.domains.agreement import ASK_EVERY
+from slotcar.domains.errors import NotThatWay
 from slotcar.domains.model import Connection, ConnectionPhase
-from slotcar.domains.sls_requests import change_of, opening
+from slotcar.domains.sls_requests import SlsRequest, change_of, changed_terms, opening
 from slotcar.domains.way import Asker
+from slotcar.measuring.audits.rates import ways_out
+from slotcar.measuring.pscheduler.reader import PSchedulerReader
+from slotcar.network.model import InterfaceId
 from slotcar.planning.errors import RefusedByAdmission
 from slotcar.reservation.model import Reservation
 from slotcar.rollout.configuring import Configuring
@@ -35,6 +41,7 @@ from slotcar.rollout.wanted import instants_of
 from slotcar.store import open_ledger
 from tests.integration.domains.slss import without_border
 from tests.integration.domains.three import NOW, World, premium, three
+from tests.unit.domains.networks import lab_of
 
 HOUR = timedelta(hours=1)
 MBPS = 1_000_000
@@ -312,6 +319,86 @@ def test_a_forged_request_in_another_domains_name_is_refused(open_world: World) 
     assert slss is not None
     with pytest.raises(Exception, match="lbnl asks for an SLS between anl and esnet, in the name of anl"):
         slss.way(request.to_text(own=False), "lbnl", open_world.now)
+
+
+PROBES = {"task": "https://ps.example.net/pscheduler/tasks/1", "source": "ps-anl", "destination": "ps-esnet"}
+
+
+def test_its_scope_is_agreed_on_by_address_and_stays(open_world: World) -> None:
+    terms = anl_to_esnet() | {"egress": ["esnet-hub:eth2"]}
+    assert open_sls(open_world, "anl", terms).phase is ConnectionPhase.START
+    (address,) = {str(open_world.domains["esnet"].network.interface(each).address.ip) for each in scope(open_world)}
+    for name in ("anl", "esnet"):
+        in_force = agreed(open_world, name).in_force
+        assert in_force is not None
+        assert in_force.sls.scope == (address,)
+        assert list(map(str, in_force.sls.egresses)) == ["esnet-hub:eth2"]
+    assert change_to(open_world, "esnet", rate="10 Mbit/s").phase is ConnectionPhase.START
+    assert len(scope(open_world)) == 1
+    assert list(map(str, ways_out(open_world.domains["esnet"].network.sls["there"], lab_of("esnet")))) == [
+        "esnet-hub:eth2"
+    ]
+
+
+def change_to(world: World, by: str, **terms: Any) -> Connection:
+    """In an inventory's words."""
+    before, agreement = agreed(world, by), world.domains[by]
+    assert before.in_force is not None
+    form = SlsForm(changed_terms(before.in_force.sls, terms, agreement.network))
+    attempt = agreement.agree_on(change_of(before, form, agreement.network, by), OPERATOR)
+    world.run()
+    return agreement.get(attempt.id)
+
+
+def scope(world: World) -> tuple[InterfaceId, ...]:
+    in_force = agreed(world, "esnet").in_force
+    assert in_force is not None
+    return in_force.sls.egresses
+
+
+def test_a_scope_that_the_domain_does_not_have_is_refused_in_words(open_world: World) -> None:
+    network = open_world.domains["anl"].network
+    request = opening(anl_to_esnet(), network, "anl")
+    form = replace(request.form, sls=request.sls.model_copy(update={"scope": ("192.0.2.9",)}))
+    attempt = open_world.domains["anl"].agree_on(replace(request, form=form), OPERATOR)
+    open_world.run()
+    why = open_world.domains["anl"].get(attempt.id).why
+    assert why == "esnet has no interface with the address 192.0.2.9, which the scope of the SLS names"
+    for wrong, words in (
+        ("anl-border:eth2", "is an interface of another domain"), ("esnet-hub:eth1", "is where the traffic comes in"),
+        ("esnet-hub:eth9", "is no interface of the inventory"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=words):
+            opening(anl_to_esnet() | {"egress": [wrong]}, network, "anl")
+
+
+def test_each_side_has_its_own_probes_and_gets_none_of_the_neighbours(open_world: World) -> None:
+    terms = anl_to_esnet() | {"delay": "20 ms", "pscheduler": [PROBES]}
+    assert open_sls(open_world, "anl", terms).phase is ConnectionPhase.START
+    assert (tasks(open_world, "anl"), tasks(open_world, "esnet")) == ([PROBES["task"]], [])
+    own = {**PROBES, "task": "https://ps.esnet.example.net/pscheduler/tasks/2"}
+    assert change_to(open_world, "esnet", pscheduler=[own]).phase is ConnectionPhase.START
+    assert (tasks(open_world, "anl"), tasks(open_world, "esnet")) == ([PROBES["task"]], [own["task"]])
+    with pytest.raises(InvalidInput, match="measures from a place to itself"):
+        change_to(open_world, "esnet", pscheduler=[PROBES | {"destination": "ps-anl"}])
+    with pytest.raises(InvalidInput, match="measures what nothing was agreed of"):
+        opening(anl_to_esnet() | {"pscheduler": [PROBES]}, open_world.domains["anl"].network, "anl")
+
+
+def tasks(world: World, name: str) -> list[str]:
+    """What the running controller reads."""
+    world.domains[name].tick()
+    reader = PSchedulerReader(world.ledgers[name], world.domains[name].network, lambda: True, lambda: world.now)
+    return [source.task for sls, source in reader.sources if sls.name == "there"]
+
+
+@pytest.mark.parametrize("key", ["pscheduler", "egresses", "agreed"])
+def test_a_neighbour_cannot_say_what_is_a_domains_own(open_world: World, key: str) -> None:
+    network = open_world.domains["esnet"].network
+    request = json.loads(opening(anl_to_esnet(), network, "esnet").to_text(own=False))
+    request["sls"][key] = [PROBES] if key == "pscheduler" else []
+    with pytest.raises(NotThatWay, match="is no request for an SLS"):
+        SlsRequest.from_text(json.dumps(request), network)
 
 
 def test_changes_and_admissions_at_once_never_exceed_it(open_world: World) -> None:

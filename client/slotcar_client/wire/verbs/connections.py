@@ -19,6 +19,8 @@ OneConnection = Annotated[
 ]
 Request = Annotated[str, Keyword("maxLength", 200_000), "`request_for_next` of the domain before"]
 DomainName = Annotated[str, Keyword("maxLength", 320), "the domain before, whose link leads here"]
+#: The domains agree within half a minute, or are waited for no longer; a volume is proposed to them three times at most.
+AGREEING_S, ENDING_S = 120.0, 90.0
 Ticket = Annotated[str, Keyword("maxLength", 100_000), "`ticket` of the next domain's answer"]
 
 
@@ -27,6 +29,8 @@ class Connect(
     Verb[documents.Connection],
     to="POST /v1/connections",
     summary="Reserve over several domains",
+    answer_s=AGREEING_S,
+    repeatable=False,
     created=True,
     errors=(401, 403, 404, 409, 503, *BODY),
 ):
@@ -44,6 +48,7 @@ class ConnectTogether(
     Verb[documents.Connections],
     to="POST /v1/connections/together",
     summary="Reserve several flows over several domains together",
+    answer_s=AGREEING_S,
     created=True,
     repeatable=False,
     errors=(401, 403, 404, 409, 503, *BODY),
@@ -100,6 +105,7 @@ class ModifyConnection(
     Verb[documents.Connection],
     to="POST /v1/connections/{connection}/modify",
     summary="Change a reservation over several domains",
+    answer_s=AGREEING_S,
     errors=(*CHANGE, *BODY),
 ):
     """The whole reservation in its other form: all domains take it, or all stay as they were."""
@@ -113,6 +119,7 @@ class ReportConnection(
     Verb[documents.Connection],
     to="POST /v1/connections/{connection}/progress",
     summary="Report progress of a volume over several domains",
+    answer_s=AGREEING_S,
     errors=(*CHANGE, *BODY),
 ):
     """What remains of its volume by a deadline, said to its first domain. Its slots are found again, and change in all
@@ -134,6 +141,7 @@ class EndConnection(
     Verb[documents.Connection],
     to="POST /v1/connections/{connection}/end",
     summary="End a reservation over several domains",
+    answer_s=ENDING_S,
     errors=(*CHANGE, *BODY),
 ):
     """In all domains, of which none can refuse. One that is not reached learns of it as soon as it is. The answer says

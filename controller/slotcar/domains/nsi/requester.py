@@ -49,6 +49,7 @@ from slotcar.domains.nsi.states import LifecycleState, ProvisionState, Reservati
 from slotcar.domains.way import PeerRequest
 from slotcar.network.model import Network, NsiSide
 from slotcar.network.path import find_paths
+from slotcar.reservation.model import Reservation
 from slotcar.store.connections import ConnectionRow, ConnectionStore
 
 log = structlog.get_logger("slotcar.domains.nsi")
@@ -98,6 +99,18 @@ class NsiNeighbour:
     now: Callable[[], datetime]
     _correlations: dict[str, tuple[str, int]] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def cannot(self, reservation: Reservation) -> str:
+        """NSI has one window with one rate, exact, between two termination points."""
+        if reservation.claim is not None:
+            what = f"has no words for {reservation.claim.kind} of a host"
+        elif reservation.share is not None:
+            what = "has no words for a background share, whose rate is what others leave"
+        elif len(reservation.slots) != 1:
+            what = f"has one window: {len(reservation.slots)} were asked for"
+        else:
+            return ""
+        return f"{self.name} is asked by NSI, which {what}"
 
     def say(self, message: PeerMessage, connection: Connection) -> Sequence[PeerMessage]:
         """Does the next step towards what is asked for, and tells what the neighbour is known to have done."""
@@ -262,10 +275,8 @@ class NsiNeighbour:
         """
         request = PeerRequest.from_text(connection.request)
         reservation = request.reservation
-        if len(reservation.slots) != 1:
-            raise NotThatWay(
-                f"{self.name} is asked by NSI, which has one window: {len(reservation.slots)} were asked for"
-            )
+        if why := self.cannot(reservation):
+            raise NotThatWay(why)
         slot = reservation.slots[0]
         source, destination = self._ends(request)
         if not slot.forward_bps:

@@ -13,7 +13,7 @@ from slotcar.store.counts import CountedStep
 
 def ways_out(sls: Sls, network: Network) -> tuple[InterfaceId, ...]:
     """The interfaces of its scope; where none are named, all of its domain but where it comes in and those inside."""
-    if sls.egresses:
+    if sls.egresses or sls.scope:
         return sls.egresses
     return tuple(
         InterfaceId(device=device.name, name=name)

@@ -101,6 +101,18 @@ def ends_of(reservation: Reservation, network: Network) -> tuple[End, End]:
     return _end("source", reservation.source, topology), _end("destination", reservation.destination, topology)
 
 
+def domain_of_place(place: str, network: Network) -> Domain:
+    """The domain of a host that something beside the network is reserved of.
+
+    Raises:
+        NoPath: it is neither in the inventory, nor an address behind an edge interface.
+    """
+    device = network.devices.get(place)
+    if device is not None:
+        return network.domains[device.domain]
+    return network.domain_of(_end("source", Endpoint(host=place), topology_of(network)).edge)
+
+
 def end_problems(
     source: Endpoint | None,
     destination: Endpoint | None,
