@@ -49,4 +49,5 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 
 
 def _memory_bytes() -> int:
-    return psutil.Process().memory_info().rss
+    resident_bytes: int = psutil.Process().memory_info().rss
+    return resident_bytes

@@ -64,7 +64,7 @@ class Holding:
             self.slotcar.cancel(self.handle, reason)
 
 
-def made(slotcar: Slotcar, request: Mapping[str, Any]) -> Holding:
+def reserved(slotcar: Slotcar, request: Mapping[str, Any]) -> Holding:
     """Reserves in the controller's domain, or over all domains that the way crosses.
 
     Raises:
@@ -76,21 +76,21 @@ def made(slotcar: Slotcar, request: Mapping[str, Any]) -> Holding:
         if error.kind != LEAVES_THE_DOMAIN:
             raise
     connection = slotcar.send(Connect(request))
-    own = found(slotcar, connection["name"], connection["owner"].rpartition("@")[0])
+    own = live_holding(slotcar, connection["name"], connection["owner"].rpartition("@")[0])
     assert own is not None, "what is in force has a segment here"
     return own
 
 
-def found(slotcar: Slotcar, name: str, owner: str | None) -> Holding | None:
+def live_holding(slotcar: Slotcar, name: str, owner: str | None) -> Holding | None:
     """The live one of that name, where there is one."""
     for entry in slotcar.reservations(name=name, owner=owner, state=LIVE, newest=True, limit=1):
         return Holding(slotcar, entry)
     return None
 
 
-def found_by(slotcar: Slotcar, name: str, owner: str | None, by: datetime) -> Holding | None:
+def holding_by(slotcar: Slotcar, name: str, owner: str | None, by: datetime) -> Holding | None:
     """The live one of that name that has its volume there by then; one that does not is ended."""
-    holding = found(slotcar, name, owner)
+    holding = live_holding(slotcar, name, owner)
     if holding is None:
         return None
     deadline = holding.deadline

@@ -14,7 +14,7 @@ from slotcar_client import Conflict, NoAnswer, Problem, Refused, Slotcar, Slotca
 from slotcar_client.calls import LIVE
 from slotcar_client.wire.documents import Entry
 from slotcar_transfer.errors import NotAdmitted, TransferError, size_text
-from slotcar_transfer.holdings import Holding, found_by, made
+from slotcar_transfer.holdings import Holding, holding_by, reserved
 from slotcar_transfer.lanes import Steering
 from slotcar_transfer.profile import Profile, Shape, late_peak_bps
 from slotcar_transfer.tcp import ADDITIONAL, BASE
@@ -69,7 +69,7 @@ class Reservation:
 
     def earlier(self) -> Holding | None:
         """One that an earlier try of the same transfer left, if it will do."""
-        return found_by(self.slotcar, self.name, self._owner(), self.by)
+        return holding_by(self.slotcar, self.name, self._owner(), self.by)
 
     def begin(self, remaining_bytes: int, ends: Ends) -> None:
         """Reserves the volume, or takes up what an earlier try reserved; then follows it.
@@ -163,7 +163,7 @@ class Reservation:
             request["at_most"] = f"{late_peak_bps(_volume_bytes(remaining_bytes), self.by, datetime.now(UTC))} bit/s"
         if self.owner:
             request["owner"] = self.owner
-        return made(self.slotcar, request)
+        return reserved(self.slotcar, request)
 
     def _owner(self) -> str | None:
         return self.owner or self.slotcar.whoami()["owner"]

@@ -57,13 +57,13 @@ def next_towards(domain: str, own: str, network: Network) -> str:
         NotThatWay: there is none.
     """
     ways = deque((one, one) for one in neighbours_of(network, own))
-    seen = {own}
+    visited = {own}
     while ways:
         first, at = ways.popleft()
         if at == domain:
             return first
-        if at not in seen:
-            seen.add(at)
+        if at not in visited:
+            visited.add(at)
             ways.extend((first, other) for other in neighbours_of(network, at))
     raise NotThatWay(f"{own}: no link of the inventory leads to {domain}")
 
@@ -79,6 +79,6 @@ def _at(reservation: Reservation, place: str) -> Reservation:
                 name: getattr(reservation, name).model_copy(update={"host": place})
                 for name in ("source", "destination")
             }
-            there = claim.model_copy(update={"place": place, "request": request})
-            return reservation.model_copy(update={"claim": there, **ends})
+            moved_claim = claim.model_copy(update={"place": place, "request": request})
+            return reservation.model_copy(update={"claim": moved_claim, **ends})
     raise NotThatWay(f"a request for {claim.kind} cannot say its host by address, and so crosses no domains")

@@ -41,7 +41,7 @@ def event_of(before: Connection | None, after: Connection) -> OfConnection | Non
         return None
     request = PeerRequest.from_text(after.request)
     who = {ConnectionAsked: request.asker, ConnectionEnded: request.ended_by or NOBODY}.get(kind, NOBODY)
-    return kind(actor=who.actor, **_said_of(after))
+    return kind(actor=who.actor, **_details_of(after))
 
 
 def _progress(before: Connection, after: Connection) -> ConnectionProgress | None:
@@ -52,11 +52,11 @@ def _progress(before: Connection, after: Connection) -> ConnectionProgress | Non
     if volume is None or volume == earlier:
         return None
     return ConnectionProgress(
-        **_said_of(after), remaining_bytes=volume.remaining_bytes, missing_bytes=volume.missing_bytes
+        **_details_of(after), remaining_bytes=volume.remaining_bytes, missing_bytes=volume.missing_bytes
     )
 
 
-def _said_of(connection: Connection) -> dict[str, Any]:
+def _details_of(connection: Connection) -> dict[str, Any]:
     request = PeerRequest.from_text(connection.request)
     return {
         "connection": connection.id, "owner": f"{request.who}@{request.origin}", "name": request.reservation.name,

@@ -88,7 +88,7 @@ class SlsRequest:
     def _agreed(self) -> dict[str, Any]:
         """What both domains have in the same words."""
         return {
-            "sls": self.sls.model_dump(mode="json", exclude=_OWN),
+            "sls": self.sls.model_dump(mode="json", exclude=set(_OWN)),
             "ended_at": iso(self.form.ended_at) if self.form.ended_at else None,
             "until": iso(self.until), "of": self.of, "origin": self.origin, "ingress": self.ingress, "egress": self.egress,
             "reason": self.reason,
@@ -96,7 +96,7 @@ class SlsRequest:
 
     def to_text(self, *, own: bool) -> str:
         """`own`: with what no other domain gets."""
-        asker = {"actor": self.actor, "requester": self.requester} if own and self.actor else {}
+        asker: dict[str, Any] = {"actor": self.actor, "requester": self.requester} if own and self.actor else {}
         if own and self.sls.pscheduler:
             asker["pscheduler"] = [one.model_dump(mode="json") for one in self.sls.pscheduler]
         return json.dumps(self._agreed | asker, sort_keys=True)
@@ -222,9 +222,9 @@ def opening(body: Mapping[str, Any], network: Network, own: str, place: str = "r
         raise InvalidInput([Problem(place, 0, "name", "is no name for an SLS", name, hint)])
     sls = sls_of(name, {key: value for key, value in body.items() if key != "name"}, network, place)
     _require_between(sls, network, own, place)
-    assert sls.validity is not None
     scope = tuple(_own_address(network.interface(one)) for one in sls.egresses)
     sls = sls.model_copy(update={"scope": scope})
+    assert sls.validity is not None
     return _request(SlsForm(sls), sls.validity.end, "", network, own)
 
 

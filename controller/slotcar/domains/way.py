@@ -189,9 +189,9 @@ def segment_of_claim(request: PeerRequest, network: Network, own: str) -> Segmen
     Raises:
         NoPath, NotThatWay: the host is not known, or no way to it.
     """
-    there = domain_of(request.local, network)
+    host_domain = domain_of(request.local, network)
     previous = Border(request.through[-1], "", "") if request.through else None
-    behind = None if there == own else Border(next_towards(there, own, network), "", "")
+    behind = None if host_domain == own else Border(next_towards(host_domain, own, network), "", "")
     return Segment(previous, behind)
 
 

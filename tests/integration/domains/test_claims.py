@@ -55,13 +55,13 @@ def world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[World]:
         yield domains
 
 
-def group(there: str = THERE, cores: int = 4, on_failure: str = "end-all") -> dict[str, Any]:
+def group(far_host: str = THERE, cores: int = 4, on_failure: str = "end-all") -> dict[str, Any]:
     return {
         "name": "run", "owner": "hep", "start": iso(NOW.replace(hour=13)), "duration": "PT1H", "on_failure": on_failure,
         "members": [
             {"name": "flow", "network": FLOW},
             {"name": "here", "cpu": {"host": HERE, "cores": 2}},
-            {"name": "there", "cpu": {"host": there, "cores": cores}},
+            {"name": "there", "cpu": {"host": far_host, "cores": cores}},
         ],
     }  # fmt: skip
 
@@ -90,9 +90,9 @@ WHOLE = {
 NOTHING: dict[str, list[str]] = {name: [] for name in NAMES}
 
 
-@pytest.mark.parametrize("there", [THERE, str(lab_of("lbnl").hosts[THERE].address)], ids=["by name", "by address"])
-def test_cores_at_both_ends_and_the_flow_between_come_into_force_together(world: World, there: str) -> None:
-    ids = begun(world, there=there)
+@pytest.mark.parametrize("far_host", [THERE, str(lab_of("lbnl").hosts[THERE].address)], ids=["by name", "by address"])
+def test_cores_at_both_ends_and_the_flow_between_come_into_force_together(world: World, far_host: str) -> None:
+    ids = begun(world, far_host=far_host)
     world.run()
     assert len(world.domains["anl"].all_in_force(ids, 0)) == 3
     assert in_force(world) == WHOLE
@@ -113,7 +113,7 @@ def test_a_host_that_has_not_so_much_refuses_all_in_its_numbers(world: World) ->
 
 
 def test_a_host_is_given_by_its_own_domain_alone(world: World) -> None:
-    ids = begun(world, there=STRANGE)
+    ids = begun(world, far_host=STRANGE)
     world.run()
     with pytest.raises(ConnectionRefused, match=r"^run\.there: lbnl: .*hep@anl.*lbnl-traffic"):
         world.domains["anl"].all_in_force(ids, 0)
@@ -152,7 +152,7 @@ def test_a_host_whose_cores_are_cancelled_ends_the_flow_too(world: World) -> Non
 
 def test_a_host_that_nobody_knows_is_refused_in_words(world: World) -> None:
     with pytest.raises(InvalidInput, match="there is no end system lbnl-nowhere"):
-        begun(world, there="lbnl-nowhere")
+        begun(world, far_host="lbnl-nowhere")
     anl = world.domains["anl"]
     (*_, claim) = members_of_groups([group()], NOW, 100, anl.network, over_domains=True)
     request = anl._first_request(claim.reservation.model_copy(update={"together": None}), "hep", "anl", NOBODY)
@@ -188,4 +188,4 @@ def test_a_neighbour_that_speaks_nsi_has_no_words_for_it(world: World) -> None:
 
 def test_a_host_behind_no_link_is_refused(world: World) -> None:
     with pytest.raises(InvalidInput, match=r"192\.0\.2\.7 is behind no edge interface"):
-        begun(world, there="192.0.2.7")
+        begun(world, far_host="192.0.2.7")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slotcar_client import Slotcar
-from slotcar_transfer.holdings import Holding, found, found_by, made
+from slotcar_transfer.holdings import Holding, holding_by, live_holding, reserved
 from tests.integration.domains.test_over_https import VOLUME, Controllers, controllers
 from tests.integration.domains.three import NAMES
 from tests.support import transfers
@@ -54,7 +54,7 @@ def test_files_are_moved_by_slots_of_all_domains_and_given_back_in_all(
 def test_what_a_transfer_has_over_domains_is_reported_found_again_and_ended(
     controllers: Controllers, anl: Slotcar
 ) -> None:
-    holding = made(anl, VOLUME)
+    holding = reserved(anl, VOLUME)
     assert holding.connection
     before = holding.entry["reservation"]["slots"]
     reported = holding.report("1 GB")
@@ -62,26 +62,26 @@ def test_what_a_transfer_has_over_domains_is_reported_found_again_and_ended(
     (far,) = controllers.ask("lbnl", "GET", "/v1/reservations")["items"]
     assert far["reservation"]["slots"] == reported.entry["reservation"]["slots"]
     far_off, soon = datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) + timedelta(minutes=1)
-    again = found_by(anl, "run-7", "hep", far_off)
+    again = holding_by(anl, "run-7", "hep", far_off)
     assert again is not None
     assert again.connection == holding.connection
-    assert found_by(anl, "run-7", "hep", soon) is None
+    assert holding_by(anl, "run-7", "hep", soon) is None
     wait_for(lambda: states(controllers) == {name: ["cancelled"] for name in NAMES}, "the end in all domains")
 
 
 def test_a_domain_that_cancels_its_segment_ends_what_the_transfer_has(controllers: Controllers, anl: Slotcar) -> None:
-    holding = made(anl, VOLUME)
+    holding = reserved(anl, VOLUME)
     (far,) = controllers.ask("lbnl", "GET", "/v1/reservations")["items"]
     controllers.ask("lbnl", "POST", f"/v1/reservations/{far['handle']}/cancel", {"reason": "a fibre is cut"})
     controllers.agreements["lbnl"].tick()
     wait_for(lambda: holding.read().entry["state"] == "cancelled", "the transfer to see that it has nothing")
-    assert found(anl, "run-7", "hep") is None
+    assert live_holding(anl, "run-7", "hep") is None
 
 
 def test_in_one_domain_it_is_a_reservation(anl: Slotcar) -> None:
     request = VOLUME | {"source": "anl-premium", "destination": "anl-traffic", "direction": "forward"}
-    holding = made(anl, request)
+    holding = reserved(anl, request)
     assert holding.connection == ""
     assert holding.deadline is not None
     Holding(anl, holding.entry).end("not needed")
-    assert found(anl, "run-7", "hep") is None
+    assert live_holding(anl, "run-7", "hep") is None
