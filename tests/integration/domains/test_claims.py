@@ -26,9 +26,9 @@ from slotcar.store.queries import EntryFilter
 from tests.integration.domains.three import NAMES, NOW, World, three
 from tests.unit.domains.networks import lab_of
 
-HERE, THERE, STRANGE = "anl-premium", "lbnl-premium", "lbnl-traffic"
+NEAR_HOST, FAR_HOST, STRANGERS_HOST = "anl-premium", "lbnl-premium", "lbnl-traffic"
 FLOW = {
-    "source": HERE, "destination": THERE, "protocol": "udp", "service": "ip-premium", "direction": "both",
+    "source": NEAR_HOST, "destination": FAR_HOST, "protocol": "udp", "service": "ip-premium", "direction": "both",
     "rate": "10 Mbit/s",
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ def with_cores(domain: str) -> Network:
         name: Device(name=name, domain=domain, platform="linux-host", interfaces={}, resources={"cpu": {"": 8_000}})
         for name in own
     }
-    owners = {HERE: ("hep",), THERE: ("hep@anl",), STRANGE: ("cms",)}
+    owners = {NEAR_HOST: ("hep",), FAR_HOST: ("hep@anl",), STRANGERS_HOST: ("cms",)}
     hosts = {
         name: host.model_copy(update={"owners": owners.get(name) if name in own else None})
         for name, host in network.hosts.items()
@@ -55,12 +55,12 @@ def world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[World]:
         yield domains
 
 
-def group(far_host: str = THERE, cores: int = 4, on_failure: str = "end-all") -> dict[str, Any]:
+def group(far_host: str = FAR_HOST, cores: int = 4, on_failure: str = "end-all") -> dict[str, Any]:
     return {
         "name": "run", "owner": "hep", "start": iso(NOW.replace(hour=13)), "duration": "PT1H", "on_failure": on_failure,
         "members": [
             {"name": "flow", "network": FLOW},
-            {"name": "here", "cpu": {"host": HERE, "cores": 2}},
+            {"name": "here", "cpu": {"host": NEAR_HOST, "cores": 2}},
             {"name": "there", "cpu": {"host": far_host, "cores": cores}},
         ],
     }  # fmt: skip
@@ -90,7 +90,9 @@ WHOLE = {
 NOTHING: dict[str, list[str]] = {name: [] for name in NAMES}
 
 
-@pytest.mark.parametrize("far_host", [THERE, str(lab_of("lbnl").hosts[THERE].address)], ids=["by name", "by address"])
+@pytest.mark.parametrize(
+    "far_host", [FAR_HOST, str(lab_of("lbnl").hosts[FAR_HOST].address)], ids=["by name", "by address"]
+)
 def test_cores_at_both_ends_and_the_flow_between_come_into_force_together(world: World, far_host: str) -> None:
     ids = begun(world, far_host=far_host)
     world.run()
@@ -98,8 +100,8 @@ def test_cores_at_both_ends_and_the_flow_between_come_into_force_together(world:
     assert in_force(world) == WHOLE
     (entry,) = (one for one in world.ledgers["lbnl"].list(EntryFilter()) if one.reservation.claim)
     assert entry.reservation.claim is not None
-    assert (entry.reservation.claim.place, entry.reservation.claim.request["host"]) == (THERE, THERE)
-    assert [(str(one.resource), one.peak) for one in entry.demands] == [(f"cpu:{THERE}", 4_000)]
+    assert (entry.reservation.claim.place, entry.reservation.claim.request["host"]) == (FAR_HOST, FAR_HOST)
+    assert [(str(one.resource), one.peak) for one in entry.demands] == [(f"cpu:{FAR_HOST}", 4_000)]
 
 
 def test_a_host_that_has_not_so_much_refuses_all_in_its_numbers(world: World) -> None:
@@ -113,7 +115,7 @@ def test_a_host_that_has_not_so_much_refuses_all_in_its_numbers(world: World) ->
 
 
 def test_a_host_is_given_by_its_own_domain_alone(world: World) -> None:
-    ids = begun(world, far_host=STRANGE)
+    ids = begun(world, far_host=STRANGERS_HOST)
     world.run()
     with pytest.raises(ConnectionRefused, match=r"^run\.there: lbnl: .*hep@anl.*lbnl-traffic"):
         world.domains["anl"].all_in_force(ids, 0)
@@ -157,14 +159,14 @@ def test_a_host_that_nobody_knows_is_refused_in_words(world: World) -> None:
     (*_, claim) = members_of_groups([group()], NOW, 100, anl.network, over_domains=True)
     request = anl._first_request(claim.reservation.model_copy(update={"together": None}), "hep", "anl", NOBODY)
     assert request.reservation.claim is not None
-    assert request.reservation.claim.place == str(anl.network.hosts[THERE].address)
+    assert request.reservation.claim.place == str(anl.network.hosts[FAR_HOST].address)
     assert "lbnl-premium" not in request.reservation.model_dump_json()
 
 
 def test_a_group_of_one_domain_takes_no_host_of_another(world: World) -> None:
     ledger, network = world.ledgers["anl"], with_cores("anl")
-    drawn = Device(name=THERE, domain="lbnl", platform="linux-host", interfaces={}, resources={"cpu": {"": 8_000}})
-    whole = network.model_copy(update={"devices": {**network.devices, THERE: drawn}})
+    drawn = Device(name=FAR_HOST, domain="lbnl", platform="linux-host", interfaces={}, resources={"cpu": {"": 8_000}})
+    whole = network.model_copy(update={"devices": {**network.devices, FAR_HOST: drawn}})
     desk = Desk(ledger, whole, Settings(state_dir=world.folder / "anl", domain="anl"))
     (*_, claim) = members_of_groups([group()], NOW, 100, whole)
     with pytest.raises(LeavesTheDomain, match="lbnl-premium is in a domain of another controller"):
