@@ -90,7 +90,7 @@ def _open_sls(controllers: Mapping[str, Slotcar], lab: Lab) -> None:
     opened = controllers["anl"].send(OpenSls(OPENED))
     _wait_until(is_policed, "the policer of the SLS on the router at the border")
     mark = "NO " if before else "yes"
-    print(f"  {mark}  {opened['name']} is {opened['state']}, and policed at {opened['ingress']}", flush=True)
+    print(f"  {mark}  {opened['name']} is agreed on, and policed at {opened['ingress']}", flush=True)
 
 
 def _reserved(name: str, controllers: Mapping[str, Slotcar], lab: Lab, connection: str, reservation: str) -> Stage:

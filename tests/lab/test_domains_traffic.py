@@ -23,4 +23,4 @@ def test_a_chain_and_an_agent_keep_the_flow_that_is_lost_without(
     out = capsys.readouterr().out
     assert not failed, out
     assert [line.split()[0] for line in out.splitlines() if "packets came" in line] == ["yes"] * 3
-    assert "yes  anl-esnet-ip-premium is in force, and policed at esnet-hub:eth1" in out
+    assert "yes  anl-esnet-ip-premium is agreed on, and policed at esnet-hub:eth1" in out
