@@ -149,9 +149,9 @@ def test_progress_moves_all_segments_or_none(world: World) -> None:
     volumes.report(connection.id, 0)
     world.run()
     assert world.states() == {name: [State.CANCELLED] for name in NAMES}
-    told = [one for one in world.ledgers["anl"].events(None, 1000) if one.kind == "connection.progress"]
-    assert {one.details["remaining_bytes"] for one in told} == {5 * GB}
-    assert max(one.details["missing_bytes"] for one in told) == kept.missing_bytes
+    reports = [one for one in world.ledgers["anl"].events(None, 1000) if one.kind == "connection.progress"]
+    assert {one.details["remaining_bytes"] for one in reports} == {5 * GB}
+    assert max(one.details["missing_bytes"] for one in reports) == kept.missing_bytes
 
 
 def rest(world: World, profile: tuple[Slot, ...]) -> tuple[Slot, ...]:
