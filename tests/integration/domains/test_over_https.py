@@ -23,7 +23,7 @@ from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.base.settings import Settings
 from slotcar.base.timebase import SYSTEM
 from slotcar.book.rules.roles import Role
-from slotcar.desk import agreeing, connections
+from slotcar.desk import agreeing, connections, slss
 from slotcar.desk.agreeing import agreement_for
 from slotcar.desk.desk import Desk
 from slotcar.domains import carrying
@@ -195,6 +195,8 @@ SLSS = {
 
 def test_an_sls_is_opened_changed_and_ended_over_https(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carrying, "TIMEOUT_S", PATIENCE_S)
+    for module in (connections, slss):
+        monkeypatch.setattr(module, "LONGEST_WAIT_S", PATIENCE_S)
     with running(world, without_border) as controllers:
         for name, way in SLSS.items():
             terms = {"name": name, "service": "ip-premium", "rate": "20 Mbit/s", "burst": "500 kB", **way}
