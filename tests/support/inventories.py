@@ -65,14 +65,15 @@ def _alone(lock: Path) -> Iterator[None]:
 def _is_own(inventory: Path) -> bool:
     """Not NetBox's: what another program answers is no file."""
     here = inventory.absolute()
-    return here.is_dir() and (here.is_relative_to(GOLDEN) or (here.is_relative_to(OWN) and here != OWN / "netbox"))
+    return here.is_relative_to(GOLDEN) or (here.is_dir() and here.is_relative_to(OWN) and here != OWN / "netbox")
 
 
 def _key(inventory: Path) -> str:
     """Files, their names, and what Ansible reads of the environment; these inventories' variables `slotcar_` read no more
     of it than the state folder."""
     digest = hashlib.sha256(str(inventory).encode())
-    for folder, _, names in sorted(os.walk(inventory, followlinks=True)):
+    # Of a single file also what lies beside it: variables of groups and hosts.
+    for folder, _, names in sorted(os.walk(inventory if inventory.is_dir() else inventory.parent, followlinks=True)):
         for name in sorted(names):
             file = Path(folder, name)
             digest.update(repr((str(file), file.read_bytes())).encode())
