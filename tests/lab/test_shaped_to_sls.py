@@ -22,10 +22,14 @@ from slotcar_lab.experiments.capture import Capture, stamps
 from slotcar_lab.experiments.figures import WAITING_US
 from slotcar_lab.experiments.wires import topology_of
 from slotcar_lab.guest import machine
+from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.bursts import PACKET_BYTES, SENDER, answers_of, burst_bytes, pushed
+from tests.lab.conftest import free_base
 from tests.support.requests import T0, reservation
 
-pytestmark = pytest.mark.lab
+#: A lab of its own, in virtual time. In short: what is pushed and what admission counts, tests/golden/render,
+#: tests/unit/network/test_shaping.py.
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 #: A line of 24 Mb/s between two domains. East lets 3 Mb/s of premium in, and 20 kB at once.
 INVENTORY = """
 all:
@@ -72,6 +76,12 @@ def inventory(folder: Path, scheduler: str, shaped: bool) -> Network:
 @pytest.fixture(scope="module")
 def domains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("domains")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
+        yield from _lab(folder)
+
+
+def _lab(folder: Path) -> Iterator[Lab]:
     try:
         lab = control.up(topology_of(inventory(folder, "htb", False)), folder / "lab", extras=machine.VIRTUAL_TIME)
         lab.check("near", ["ping", "-c", "1", "-W", "5", lab.topology.address_of("far")])

@@ -57,9 +57,10 @@ def connect(verb: verbs.Connect, desk: Desk, caller: Caller, now: datetime) -> d
 @answers(verbs.ConnectTogether)
 def connect_together(verb: verbs.ConnectTogether, desk: Desk, caller: Caller, now: datetime) -> documents.Connections:
     owner = owner_of_body(verb.group, caller)
-    agreement, group = agreement_of(desk), {**verb.group, "owner": owner}
+    group = {**verb.group, "owner": owner}
     routed = members_of_groups([group], now, desk.settings.max_windows, desk.network, over_domains=True)
     members = [(require_valid(one.reservation), None) for one in routed]
+    agreement = agreement_of(desk)
     ids = agreement.reserve_together(members, owner, asker_of(caller, owner))
     return {"items": [_document(agreement, each) for each in agreement.all_in_force(ids, LONGEST_WAIT_S)]}
 
