@@ -93,11 +93,12 @@ def _packed(
         spare = microbits(blocks[number]) - needed
         if 0 <= spare * _MUCH <= needed:
             continue
+        occupy(tables, one, blocks[number], sign=-1)
         if spare < 0:
+            blocks[number] = raised(blocks[number], usable_by(tables, one, sls), needed, one.transfer.at_least_bps)
             _raise_before(tables, movables, blocks, number, others[place + 1 :], sls)
         if microbits(blocks[number]) < needed:
             return None
-        occupy(tables, one, blocks[number], sign=-1)
         blocks[number] = lowered(blocks[number], needed, one.transfer.at_least_bps)
         occupy(tables, one, blocks[number])
     return [merged(one) for one in blocks]
@@ -111,24 +112,22 @@ def _raise_before(
     later: Sequence[int],
     sls: Mapping[str, Sls] | None,
 ) -> None:
-    """Gives a transfer that is short what is free; then what those that are placed later have, the latest first.
+    """Gives a transfer, where it is short, what those that are placed later have, the latest first, until it is not.
 
-    A later one has more of its window left to make that up. The tables and `blocks` are changed.
+    A later one has more of its window left to make that up. `blocks` are changed, and the tables, which hold nothing of
+    the transfer before and after.
     """
-    one = movables[number]
-    needed, at_least_bps = one.transfer.microbits, one.transfer.at_least_bps
-    for other in (None, *reversed(later)):
-        occupy(tables, one, blocks[number], sign=-1)
-        if other is not None:
-            occupy(tables, movables[other], blocks[other], sign=-1)
-        blocks[number] = raised(blocks[number], usable_by(tables, one, sls), needed, at_least_bps)
-        occupy(tables, one, blocks[number])
-        if other is not None:
-            usable = usable_by(tables, movables[other], sls)
-            blocks[other] = _carried(blocks[other], usable, movables[other].transfer.at_least_bps)
-            occupy(tables, movables[other], blocks[other])
+    one, needed = movables[number], movables[number].transfer.microbits
+    for place in reversed(later):
         if microbits(blocks[number]) >= needed:
             return
+        other = movables[place]
+        occupy(tables, other, blocks[place], sign=-1)
+        blocks[number] = raised(blocks[number], usable_by(tables, one, sls), needed, one.transfer.at_least_bps)
+        occupy(tables, one, blocks[number])
+        blocks[place] = _carried(blocks[place], usable_by(tables, other, sls), other.transfer.at_least_bps)
+        occupy(tables, one, blocks[number], sign=-1)
+        occupy(tables, other, blocks[place])
 
 
 def usable_by(tables: SlotTables, one: Movable, sls: Mapping[str, Sls] | None) -> Free:
