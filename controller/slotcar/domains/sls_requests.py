@@ -165,7 +165,7 @@ def interfaces_at(network: Network, domain: str, addresses: Sequence[str]) -> tu
     if len(addresses) > MOST_EGRESSES or [str(ip_address(one)) for one in addresses] != list(addresses):
         raise ValueError
     devices = [device for device in network.devices.values() if device.domain == domain]
-    known = {_own_address(each): each.id for device in devices for each in device.interfaces.values()}
+    known = {each.own_address: each.id for device in devices for each in device.interfaces.values()}
     unknown = [one for one in addresses if one not in known]
     if unknown and not network.domains[domain].elsewhere:
         raise NotThatWay(f"{domain} has no interface with the address {unknown[0]}, which the scope of the SLS names")
@@ -203,11 +203,7 @@ def _borders(network: Network, downstream: str, upstream: str) -> list[Interface
 def _ends(interface: Interface, network: Network) -> tuple[str, str]:
     assert interface.neighbour is not None
     other = network.interface(interface.neighbour)
-    return _own_address(interface), _own_address(other)
-
-
-def _own_address(interface: Interface) -> str:
-    return str(interface.address).partition("/")[0] if interface.address else ""
+    return interface.own_address, other.own_address
 
 
 def opening(body: Mapping[str, Any], network: Network, own: str, place: str = "request") -> SlsRequest:
@@ -222,7 +218,7 @@ def opening(body: Mapping[str, Any], network: Network, own: str, place: str = "r
         raise InvalidInput([Problem(place, 0, "name", "is no name for an SLS", name, hint)])
     sls = sls_of(name, {key: value for key, value in body.items() if key != "name"}, network, place)
     _require_between(sls, network, own, place)
-    scope = tuple(_own_address(network.interface(one)) for one in sls.egresses)
+    scope = tuple(network.interface(one).own_address for one in sls.egresses)
     sls = sls.model_copy(update={"scope": scope})
     assert sls.validity is not None
     return _request(SlsForm(sls), sls.validity.end, "", network, own)
@@ -310,7 +306,7 @@ def _scope_wrong(sls: Sls, network: Network) -> Iterator[tuple[str, str, str, st
             yield "egress", "is an interface of another domain", str(one), hint
         elif one == sls.ingress:
             yield "egress", "is where the traffic comes in", str(one), "say where it may leave"
-        elif not _own_address(network.interface(one)):
+        elif not network.interface(one).own_address:
             yield "egress", "has no address, by which two domains name an interface", str(one), ""
 
 
@@ -326,5 +322,5 @@ def figures_wrong(sls: Sls, interface: Interface) -> list[tuple[str, str, str, s
     if sls.peak_bps is not None and sls.peak_bps < sls.rate_bps:
         hint = f"say at least the rate, {format_rate(sls.rate_bps)}"
         problems.append(("peak", "is less than the rate", format_rate(sls.peak_bps), hint))
-    problems += [("pscheduler", *words) for _, *words in sources_wrong(sls)]  # type: ignore[misc]
+    problems += [("pscheduler", message, written, hint) for _, message, written, hint in sources_wrong(sls)]
     return problems

@@ -214,11 +214,7 @@ def _segment(path: Path, network: Network, own: str, *, reverse: bool) -> Segmen
 def _border(interface: InterfaceId, domain: str, network: Network) -> Border:
     own = network.interface(interface)
     other = network.interface(own.neighbour) if own.neighbour and network.has([own.neighbour]) else None
-    return Border(domain, _address(own.address), _address(other.address if other else None))
-
-
-def _address(address: object) -> str:
-    return str(address).partition("/")[0] if address else ""
+    return Border(domain, own.own_address, other.own_address if other else "")
 
 
 def for_next(request: PeerRequest, segment: Segment, own: str) -> PeerRequest:

@@ -87,6 +87,11 @@ class Interface(Frozen):
         subnet = (self.address.network,) if self.address else ()
         return tuple(dict.fromkeys((*subnet, *self.prefixes)))
 
+    @property
+    def own_address(self) -> str:
+        """By which another domain knows the interface; empty where it has none."""
+        return str(self.address.ip) if self.address else ""
+
     def share_bps(self, service: Service, assured_class: str = "") -> int:
         """Capacity of a service on this interface: its configured share of the link (docs/design.md rule 16).
 
