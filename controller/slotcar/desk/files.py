@@ -51,7 +51,8 @@ class ReservationFiles:
         require_few_windows(placed, self.desk.settings.max_windows)
         for owner in source.scope.owners:
             roles.require_plan(caller, owner)
-        requests, approval_of = Requests(self.desk), Requests(self.desk).approvals(caller)
+        requests = Requests(self.desk)
+        approval_of = requests.approvals(caller)
         wanted = tuple(requests.granted(one, caller) for one in source.reservations)
 
         def request(routed: RoutedReservation, **how: Any) -> AdmissionRequest:

@@ -48,7 +48,8 @@ class Groups:
         for one in members:
             roles.owner_for(caller, require_valid(one.reservation).owner)
         how: dict[str, Any] = {"hold_until": now + hold} if hold else {}
-        requests, approval_of = Requests(self.desk), Requests(self.desk).approvals(caller)
+        requests = Requests(self.desk)
+        approval_of = requests.approvals(caller)
         wanted = [requests.request(one, caller, **how, **approval_of(one.reservation)) for one in members]
         entries = self.desk.ledger.run(ApplyPlan.of(wanted, now, actor=caller.actor))
         groups: dict[str, list[Entry]] = {}
