@@ -62,10 +62,14 @@ class Reservation:
     more: Mapping[str, Any] = field(default_factory=dict)
     shape: Shape = Shape.STEADY
     holding: Holding | None = None
-    handle: str = ""
     state: str = ""
     _last_trouble: str = ""
     _over: bool = False
+
+    @property
+    def handle(self) -> str:
+        """Empty before it is made."""
+        return self.holding.handle if self.holding else ""
 
     def earlier(self) -> Holding | None:
         """One that an earlier try of the same transfer left, if it will do."""
@@ -90,7 +94,6 @@ class Reservation:
             raise NotAdmitted(f"not admitted: {error}") from error
         except SlotcarError as error:
             raise TransferError(f"the reservation could not be made: {error}") from error
-        self.handle = holding.handle
         # In profile the class's first code point; out of profile its last, which edges that do not know the flow reset.
         self.steering.dscps = {BASE: dscps[0], ADDITIONAL: dscps[-1] if len(dscps) > 1 else 0}
         self._take(holding)
