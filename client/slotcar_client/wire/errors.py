@@ -8,10 +8,10 @@ from typing import Any
 from slotcar_client.wire.documents import Mistake, QuotaOfOwner, Refusal
 
 PREFIX = "urn:slotcar:problem:"
-#: Kinds of problems by which admission or a rule of the operator's refuses, whatever their status.
+#: Kinds of problems by which admission or a rule refuses, here or in another domain, whatever their status.
 REFUSALS = frozenset(
     ("refused", "plan-refused", "quota-exceeded", "flow-taken", "hold-too-long", "beyond-horizon", "endpoint-not-allowed",
-     "host-not-given", "bind-not-allowed", "not-permitted", "share-exceeded", "unrenderable")
+     "host-not-given", "bind-not-allowed", "not-permitted", "share-exceeded", "unrenderable", "refused-by-domain")
 )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def list_(api: Api = None, token_file: TokenFile = None) -> None:
 
 @domains.command()
 def reserve(file: File, api: Api = None, token_file: TokenFile = None) -> None:
-    """Reserve over several domains: this controller asks the next one, and so on. All commit, or none.
+    """Reserve over several domains: this controller asks the next one, and so on. All commit, or none (exit code 3).
 
     Of a group (`together:`) all members are committed in all domains, or none is.
     """

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from slotcar.api.listening import CannotListen, PortInUse, bound, bound_for_datagrams
+from slotcar.base.problems import SlotcarError
 from slotcar.cli.exit_codes import ExitCode
+from slotcar.cli.failures import exit_code
+from slotcar.desk.problems import wire_problem
+from slotcar.domains.errors import ConnectionRefused
+from slotcar.platforms.model import Unrenderable
 from tests.support.checkout import PYTHONPATH
 from tests.support.command_line import in_this_process
 
@@ -58,6 +63,11 @@ def test_no_document_names_a_code_that_is_none() -> None:
         assert {int(number) for number in _NUMBER.findall(document.read_text(encoding="utf-8"))} <= {*ExitCode}, (
             document
         )
+
+
+@pytest.mark.parametrize("error", [ConnectionRefused("lbnl: no room"), Unrenderable("no queue is left")])
+def test_what_is_refused_here_or_by_another_domain_ends_with_the_same_code(error: SlotcarError) -> None:
+    assert [exit_code(one) for one in (error, wire_problem(error))] == [ExitCode.REFUSED] * 2
 
 
 @pytest.mark.slow
