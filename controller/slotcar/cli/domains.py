@@ -226,6 +226,7 @@ def _show(connection: documents.Connection) -> None:
         f"way    {_way(connection)}",
         f"state  {_state(connection)}",
         *_volume(connection),
+        *(f"slot   {_slot(slot)}" for slot in connection["slots"]),
         *(f"group  with {other}" for other in connection["members"] if other != connection["connection"]),
         *(f"delay  {_delay(part)}" for part in connection["delays"]),
         *(f"  {_segment(segment)}" for segment in connection["segments"]),
@@ -234,8 +235,8 @@ def _show(connection: documents.Connection) -> None:
 
 
 def _volume(connection: documents.Connection) -> list[str]:
-    """What is to be moved, and at which rates."""
-    from slotcar.base.units import format_bytes, format_bytes_about, format_rate_about
+    """What is to be moved, and by when."""
+    from slotcar.base.units import format_bytes, format_bytes_about
 
     volume = connection["volume"]
     if volume is None:
@@ -243,11 +244,18 @@ def _volume(connection: documents.Connection) -> list[str]:
     missing_bytes = volume["missing_bytes"]
     missing = f"; {format_bytes_about(missing_bytes, up=True)} of it cannot be moved by then" if missing_bytes else ""
     remaining = f"{format_bytes(volume['remaining_bytes'])} of {format_bytes(volume['volume_bytes'])}"
-    rates = (
-        f"  {slot['start']} .. {slot['end']}  {format_rate_about(max(slot['forward_bps'], slot['reverse_bps']))}"
-        for slot in connection["slots"]
-    )
-    return [f"volume {remaining} remained at {volume['at']}, to be moved by {volume['by']}{missing}", *rates]
+    return [f"volume {remaining} remained at {volume['at']}, to be moved by {volume['by']}{missing}"]
+
+
+def _slot(slot: documents.Slot) -> str:
+    """Its window, and its rate; both rates where the ways have a rate of their own, and none of a claim."""
+    from slotcar.base.units import format_rate_about
+
+    forward, reverse = (format_rate_about(slot[way]) if slot[way] else "" for way in ("forward_bps", "reverse_bps"))
+    words = forward or reverse
+    if forward and reverse and forward != reverse:
+        words = f"{forward} forward, {reverse} reverse"
+    return f"{slot['start']} .. {slot['end']}  {words}".rstrip()
 
 
 def _delay(part: documents.ConnectionDelay) -> str:
@@ -275,7 +283,8 @@ def _state(connection: documents.Connection) -> str:
 def _segment(segment: documents.ConnectionSegment) -> str:
     in_force = f", version {segment['committed']} in force" if segment["committed"] else ""
     slot = f"; {segment['slot']}" if segment["slot"] else "; its devices are not ready" if segment["not_ready"] else ""
-    return f"{segment['domain']}: {segment['phase']}{in_force}{slot}, at {segment['stated_at']}"
+    why = f": {segment['why']}" if segment["why"] else ""
+    return f"{segment['domain']}: {segment['phase']}{in_force}{slot}, at {segment['stated_at']}{why}"
 
 
 def _clock(ahead_ms: int | None) -> str:

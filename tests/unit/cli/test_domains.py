@@ -53,6 +53,7 @@ def test_what_remains_the_rates_the_parts_and_the_others_are_shown(capsys: pytes
     connection |= {
         "volume": volume | {"missing_bytes": 10**9}, "members": [connection["connection"], "anl-2"],
         "delays": [{"domain": "esnet", "delay_us": 20_000, "jitter_us": None}],
+        "segments": [connection["segments"][0] | {"domain": "lbnl", "why": "its link is down"}],
     }  # fmt: skip
     domains._show(connection)
     shown = capsys.readouterr().out
@@ -60,6 +61,20 @@ def test_what_remains_the_rates_the_parts_and_the_others_are_shown(capsys: pytes
         "volume 15 GB of 20 GB remained at 2027-03-01T13:10:00Z, to be moved by 2027-03-01T16:00:00Z; 1 GB of it cannot"
         in shown
     )
-    assert "2027-03-01T13:00:00Z .. 2027-03-01T14:00:00Z  10 Mbit/s" in shown
+    assert "slot   2027-03-01T13:00:00Z .. 2027-03-01T14:00:00Z  10 Mbit/s\n" in shown
+    assert "lbnl: reserve-start, version 1 in force, at 2027-03-01T12:00:00Z: its link is down\n" in shown
     assert "group  with anl-2" in shown
     assert "esnet promises a delay of 20 ms at most" in shown
+
+
+@pytest.mark.parametrize(
+    ("forward_bps", "reverse_bps", "words"),
+    [
+        (10_000_000, 0, "  10 Mbit/s"), (0, 10_000_000, "  10 Mbit/s"), (10_000_000, 10_000_000, "  10 Mbit/s"),
+        (10_000_000, 2_000_000, "  10 Mbit/s forward, 2 Mbit/s reverse"), (0, 0, ""),
+    ],
+)  # fmt: skip
+def test_a_slot_is_shown_with_each_rate_that_it_has(forward_bps: int, reverse_bps: int, words: str) -> None:
+    window = {"start": "2027-03-01T13:00:00Z", "end": "2027-03-01T14:00:00Z"}
+    slot: Any = window | {"forward_bps": forward_bps, "reverse_bps": reverse_bps}
+    assert domains._slot(slot) == f"{window['start']} .. {window['end']}{words}"
