@@ -17,7 +17,7 @@ from slotcar.planning.source import read_source
 from slotcar.planning.terms import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue
-from slotcar_lab.experiments.catalogue import NAMES, find
+from slotcar_lab.experiments.catalogue import APART, NAMES, find
 from slotcar_lab.experiments.model import Rule, Verdict
 from slotcar_lab.experiments.scale import AS_WRITTEN, TESTS, Scale
 from slotcar_lab.experiments.scaled_copies import scaled_inventory
@@ -37,6 +37,7 @@ FILES = [
     ("emerge_2/priority", "emerge_2/paper.yml", False),
     ("emerge_3/inventory", "emerge_3/reservations.yml", True),
     ("emerge_4/inventory", "emerge_4/reservations.yml", True),
+    ("emerge_4_legs/inventory", "emerge_4_legs/reservations.yml", True),
     ("policer_burst/inventory", "policer_burst/reservations.yml", True),
     ("datagrid/weighted", "drr_delay/reservations.yml", True),
     ("datagrid/congested", "drr_delay/priority.yml", True),
@@ -49,7 +50,7 @@ FILES = [
 
 
 @pytest.mark.in_short("emerge-1", "gara-4")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *APART])
 def test_an_experiment_is_found_and_its_network_can_be_built(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PORT_BASE_VARIABLE, "2300")
     experiment = find(name)
