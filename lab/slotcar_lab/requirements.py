@@ -60,12 +60,13 @@ FOR_PROMETHEUS = {
     "prometheus": "prometheus",
     "promtool": "prometheus",
 }
-#: What `slotcar transfer` takes files from in its tests, and what it drives.
+#: What `slotcar transfer` takes files from in its tests, what it drives, and what forwards a group on the lab's routers.
 FOR_TRANSFERS = {
     "nginx": "nginx-light",
     "xrootd": "xrootd-server",
     "rclone": "rclone",
     "uftp": "uftp",
+    "smcrouted": "smcroute",
 }
 
 #: What the tests of sign-in fetch and run an OpenID provider with.
