@@ -27,7 +27,13 @@ NAMES = (
     "nict-share",
 )
 #: Run by their names, and in the next report that is made of one commit.
-APART = ("a1-1", "a1-2", "class-shares", "emerge-4-legs")
+APART = (
+    "a1-1",
+    "a1-2",
+    "class-shares",
+    "emerge-4-legs",
+    "nict-queue",
+)
 
 
 def find(name: str) -> Experiment:

@@ -100,7 +100,7 @@ def measure(bench: Bench) -> Findings:
     configuration = bench.configuration(slot.start + 1.0)
     folder = f"/tmp/nict-af-{int(bench.clock.now())}"  # noqa: S108 - of the lab's host
     bench.lab.check(SINK, ["mkdir", "-p", folder])
-    serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
+    serving = bench.lab.popen(SINK, python_of(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}
     try:
         serving.wait_reported("ready", HANG_S)
@@ -121,7 +121,7 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
     arguments = (folder, method, str(COMMITTED_BPS), str(IN_PROFILE), str(duration_s))
     background = None
     with _window(bench.lab, FIXED_SEGMENTS if method == "fixed" else None):
-        sender = bench.lab.popen(SOURCE, _python(bench.lab, "send", *arguments), stdin=True)
+        sender = bench.lab.popen(SOURCE, python_of(bench.lab, "send", *arguments), stdin=True)
         sender.wait_reported("ready", HANG_S)
         if load > 0:
             rate_bps = int(load * LINK_BPS * PAYLOAD_BYTES / LINE_BYTES)
@@ -130,18 +130,26 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
         sender.write(f"{bench.by_the_nodes(begin):.6f}\n".encode())
         bench.wait_until(begin + duration_s + OVER_S)
         bench.wait_ended(sender, PATIENCE_S)
-    documents = [json.loads(line) for line in sender.stdout.splitlines() if line.startswith("{")]
-    inside = [one for one in documents if "bytes" in one and one["bytes"] > 0]
-    began = inside[0]["at"]
-    steady = [one for one in inside if one["at"] >= began + SETTLE_S]
     if background is not None:
-        bench.demand_sent([background], began + SETTLE_S, began + duration_s - SETTLE_S)
+        bench.demand_sent([background], begin + SETTLE_S, begin + duration_s - SETTLE_S)
         background.stop()
+    return ran_of(sender.stdout, f"{method} at a load of {load:.0%}")
+
+
+def ran_of(output: str, what: str) -> Ran:
+    """What a sender said of itself, once it has settled.
+
+    Raises:
+        LabError: it said too little.
+    """
+    documents = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    inside = [one for one in documents if "bytes" in one and one["bytes"] > 0]
+    steady = [one for one in inside if one["at"] >= inside[0]["at"] + SETTLE_S]
     if len(steady) < 4:
-        raise LabError(f"{method} at a load of {load:.0%} said too little: {len(steady)} times")
+        raise LabError(f"{what} said too little: {len(steady)} times")
     first, last = steady[0], steady[-1]
-    rate_bps_seen = (last["bytes"] - first["bytes"]) * 8 / (last["at"] - first["at"])
-    return Ran(rate_bps_seen, last["again"])
+    rate_bps = (last["bytes"] - first["bytes"]) * 8 / (last["at"] - first["at"])
+    return Ran(rate_bps, last["again"])
 
 
 @contextlib.contextmanager
@@ -187,7 +195,8 @@ def _plot(runs: Runs) -> Plot:
     return Plot("base", title, "background, % of the link", "payload of TCP, Mb/s", tuple(curves))
 
 
-def _python(lab: Lab, *words: str) -> list[str]:
+def python_of(lab: Lab, *words: str) -> list[str]:
+    """The command of one end on a node: `ends.py` with the mover and the client library."""
     path = f"PYTHONPATH={lab.inside(ROOT / 'mover')}:{lab.inside(ROOT / 'client')}"
     return ["env", path, "PYTHONDONTWRITEBYTECODE=1", lab.inside(Path(sys.executable)), lab.inside(SCRIPT), *words]
 

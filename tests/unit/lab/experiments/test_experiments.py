@@ -46,6 +46,7 @@ FILES = [
     ("datagrid/congested", "qbss_1/reservations.yml", True),
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
     ("nict_af/inventory", "nict_af/reservations.yml", True),
+    ("nict_queue/ms_12", "nict_queue/reservations.yml", True),
 ]
 
 
