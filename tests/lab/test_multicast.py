@@ -230,9 +230,8 @@ def spread(lab: Lab, folder: str, code: int, *files: str) -> dict[str, Any]:
     ]
     with lab.popen("source", mover(lab, f"{folder}/source", *words)) as process:
         _until(lab, lambda: process.poll() is not None)
-        said = process.stdout.splitlines()
         assert process.wait(HANG_S) == code, process.stdout + process.stderr
-    last: dict[str, Any] = json.loads(said[-1])
+        last: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return last
 
 

@@ -35,6 +35,8 @@ from slotcar_lab.requirements import Backend
 from slotcar_lab.virtual.conductor import Conductor
 from slotcar_lab.virtual.guest_time import GuestTime, guest_time
 
+#: The folder of a run's lab, in its state.
+LAB = "lab"
 #: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
 STAGE_LEAD = "300 s"
 REFUSED = 3
@@ -363,7 +365,7 @@ def bench(
     requirements.ensure(backend, say, install=True)
     extras = machine.PLAIN if real_time else machine.VIRTUAL_TIME
     scaled = scaled_inventory(inventory, state_dir, scale)
-    lab = control.up(topology_of(load_network(scaled)), state_dir / "lab", backend, say, extras)
+    lab = control.up(topology_of(load_network(scaled)), state_dir / LAB, backend, say, extras)
     try:
         by = guest_time(lab, state_dir)
         controller = controllers.start(state_dir, scaled, STAGE_LEAD, by)
@@ -380,7 +382,7 @@ def bench(
                 left.stop()
     finally:
         controllers.end_ledger(state_dir)
-        control.down(state_dir / "lab")
+        control.down(state_dir / LAB)
 
 
 def _over(entry: dict[str, Any], at: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -14,13 +15,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from slotcar_lab import control
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import report, scale, setting
-from slotcar_lab.experiments.bench import bench
+from slotcar_lab.experiments.bench import LAB, bench
 from slotcar_lab.experiments.catalogue import NAMES, find
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
@@ -128,23 +131,44 @@ def run_side_by_side(names: Sequence[str], guests: int, *, smoke: bool = False, 
     base = port_base(PORT_BASE)
     for number in range(guests):
         places.put(base + number * PORTS_OF_A_GUEST)
-    with ProcessPoolExecutor(guests, mp_context=context, initializer=_take_ports, initargs=(places,)) as pool:
+    with ProcessPoolExecutor(guests, mp_context=context, initializer=_begin, initargs=(places,)) as pool:
         tasks = []
         while left:
             together = _of_one_lab(left, part)
             left = [one for one in left if one not in together]
-            tasks.append(pool.submit(_run_one_lab, [one.name for one in together], began, smoke, part))
-        for task in as_completed(tasks):
-            done = task.result()
-            ran.results |= done.results
-            ran.failures |= done.failures
-            for result in done.results.values():
-                show(result)
+            tasks.append(pool.submit(_to_its_end, _run_one_lab, [one.name for one in together], began, smoke, part))
+        try:
+            for task in as_completed(tasks):
+                done = task.result()
+                ran.results |= done.results
+                ran.failures |= done.failures
+                for result in done.results.values():
+                    show(result)
+        except BaseException:
+            # Told to end: each takes its lab down first.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
     return ran.in_order(chosen)
 
 
-def _take_ports(places: SimpleQueue[int]) -> None:
+def end_in_order() -> None:
+    """From now on SIGTERM ends this process as Ctrl-C does: what was brought up is taken down."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
+def _begin(places: SimpleQueue[int]) -> None:
     os.environ[PORT_BASE_VARIABLE] = str(places.get())
+    end_in_order()
+
+
+def _to_its_end(run_one_lab: Callable[..., Ran], *details: Any) -> Ran:
+    """A process of a pool that is told to end would send that as its task's answer, and begin the next task."""
+    try:
+        return run_one_lab(*details)
+    except SystemExit as told:
+        os._exit(told.code if isinstance(told.code, int) else 1)
 
 
 def _run_one_lab(names: Sequence[str], since_s: float, smoke: bool, part: Fraction) -> Ran:
@@ -183,6 +207,8 @@ def _together(
 ) -> None:
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
+    if control.down(own / LAB):
+        say(f"{those[0].name}: an earlier run was killed; its lab is taken down")
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
     with bench(those[0].inventory, own, say, smoke=smoke, real_time=real_time, scale=at) as ready:
@@ -211,6 +237,7 @@ def main_of(
         guests: so many labs side by side; in real time it is one.
     """
     began = time.monotonic()
+    end_in_order()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +22,9 @@ from slotcar_lab.experiments import catalogue, running
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result
 from slotcar_lab.experiments.scale import Scale
+from slotcar_lab.patience import HANG_S
 from slotcar_lab.topology import PORT_BASE_VARIABLE
+from tests.support.patience import wait_for
 
 RESULT = Result("", "", "", "", (), (), {}, datetime(2027, 3, 1, tzinfo=UTC), 1.0, "")
 
@@ -125,6 +131,42 @@ def test_what_shares_no_lab_may_run_side_by_side(monkeypatch: pytest.MonkeyPatch
     assert titles["emerge-1"] == titles["emerge-3"] == "emerge-1 emerge-3"
     assert titles["nict-share"] == "nict-share"
     assert {result.source for result in used.results.values()} <= {"2260", "2280"}
+
+
+def test_what_is_told_to_end_takes_its_labs_down_and_begins_no_more(tmp_path: Path) -> None:
+    """`make lab-report` by SIGTERM, which only its first process gets."""
+    program = "from tests.unit.lab.experiments.test_running import report_of_three; report_of_three()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ) as process:
+        wait_for(lambda: len(list(tmp_path.glob("up-*"))) == 2, "both labs to be up")
+        process.terminate()
+        assert process.wait(HANG_S) == 128 + signal.SIGTERM
+    wait_for(lambda: not list(tmp_path.glob("up-*")), "both labs to be taken down")
+
+
+def report_of_three() -> None:
+    """Three labs in two processes; they stay up until they are told to end."""
+    running._run_one_lab = _stays_up
+    running.end_in_order()
+    running.run_side_by_side(["gara-4", "emerge-1", "qbss-1"], 2)
+
+
+def _stays_up(names: list[str], since_s: float, smoke: bool, part: object) -> running.Ran:
+    up = Path(f"up-{names[0]}")
+    up.touch()
+    try:
+        time.sleep(HANG_S)
+    finally:
+        up.unlink()
+    return running.Ran()
+
+
+def test_a_lab_that_a_killed_run_left_is_taken_down_first(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
+    down: list[Path] = []
+    monkeypatch.setattr(running.control, "down", lambda folder: down.append(folder) or True)
+    ran(monkeypatch, ["emerge-1", "emerge-3"])
+    assert [(one.parent.name, one.name) for one in down] == [("emerge-1", "lab")]
 
 
 def _only_told(names: list[str], since_s: float, smoke: bool, part: object) -> running.Ran:
