@@ -1,12 +1,12 @@
-"""A wall clock that was set is told from one that only goes on."""
+"""A wall clock that was set is told from one that only goes on; windows lie within the calendar."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.base.timebase import ClockWatch
+from slotcar.base.timebase import ClockWatch, Window
 from tests.support.requests import T0
 
 
@@ -40,3 +40,12 @@ def test_a_clock_that_is_disciplined_or_a_process_that_stood_still_is_none() -> 
         assert abs(clocks.watch.set_by()) < timedelta(seconds=1)
     clocks.pass_s(100_000)
     assert abs(clocks.watch.set_by()) < timedelta(seconds=1)
+
+
+def test_a_window_beyond_the_calendar_in_utc_is_none() -> None:
+    first = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
+    last = datetime.fromisoformat("9999-12-31T23:59:59-14:00")
+    now = datetime(2027, 3, 1, tzinfo=UTC)
+    for start, end in ((first, now), (now, last), (now, first), (last, now)):
+        with pytest.raises(ValueError, match="beyond the calendar"):
+            Window(start, end)

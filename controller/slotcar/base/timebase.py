@@ -68,12 +68,12 @@ class Window:
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.end.tzinfo is None:
             raise ValueError("a window's times need a time zone")
-        if self.start >= self.end:
-            raise ValueError(f"a window must end after it starts: {iso(self.start)} .. {iso(self.end)}")
         try:
             start, end = self.start.astimezone(UTC), self.end.astimezone(UTC)
         except OverflowError:
             raise ValueError("a window's times lie beyond the calendar") from None
+        if start >= end:
+            raise ValueError(f"a window must end after it starts: {iso(start)} .. {iso(end)}")
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "end", end)
 

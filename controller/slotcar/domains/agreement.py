@@ -45,7 +45,7 @@ from slotcar.domains.sls_requests import PREFIX, SlsRequest, is_about_sls
 from slotcar.domains.subjects import Keeper, RequestedWay, Subject
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE, checked_message, issuer_of, signed_message
 from slotcar.domains.volumes import Volume
-from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, for_others, plain, received, segment_of
+from slotcar.domains.way import NOBODY, Asker, PeerRequest, Segment, for_next, for_others, plain, received
 from slotcar.network import Network
 from slotcar.network.path import find_paths
 from slotcar.reservation.model import Reservation
@@ -192,12 +192,31 @@ class Agreement:
         `waits`: it is held in all domains until `commit` or `give_up` says what becomes of it, or the hold runs out.
 
         Raises:
-            NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known.
+            NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known. ConnectionRefused: the
+                connection that an agent asks for further is another one here.
         """
         request = behind or self._first_request(reservation, owner, self.name, asker, volume)
         reservations = self._reservations
         way = reservations.begun(request, reservations.segment(request, previous))
-        return self._begin(connection_id or f"{self.name}-{secrets.token_hex(8)}", way, by_agent=by_agent, waits=waits)
+        connection_id = connection_id or f"{self.name}-{secrets.token_hex(8)}"
+        if is_about_sls(connection_id):
+            raise NotThatWay(f"{self.name}: {connection_id} is no name of a connection that carries a reservation")
+        if behind is not None:
+            self._require_free_or_same(connection_id, way)
+        return self._begin(connection_id, way, by_agent=by_agent, waits=waits)
+
+    def _require_free_or_same(self, connection_id: str, way: RequestedWay) -> None:
+        """An agent that asks again gets what it had; whoever says another one's connection is told nothing of that.
+
+        Raises:
+            ConnectionRefused.
+        """
+        row = self.store.find(connection_id)
+        if row is None:
+            return
+        present = connection_of(row)
+        if not present.by_agent or (present.request, present.previous) != (way.request, way.previous):
+            raise ConnectionRefused(f"{self.name}: there is a connection {connection_id} already, for something else")
 
     def _first_request(
         self, reservation: Reservation, who: str, origin: str, asker: Asker, volume: Volume | None = None
@@ -488,10 +507,10 @@ class Agreement:
         paths = find_paths(reservation, self.network)
         unknown = FreeBehind(unknown_beyond=(self.name,))
         try:
-            segment = segment_of(paths, reservation, self.network, self.name)
+            request = PeerRequest(plain(reservation, paths), owner, self.name, (), written=reservation)
+            segment = self._reservations.flow_segment(request, paths)
             if segment.next is None:
-                return unknown if segment.previous else FreeBehind()
-            request = PeerRequest(plain(reservation, paths), owner, self.name, ())
+                return FreeBehind()
         except NotThatWay:
             return unknown
         return self._ask_free(request, segment)
@@ -840,17 +859,33 @@ class Agreement:
         if self.slss is not None:
             self.slss.tick(now)
         for row in (*self.store.unsettled(), *self.store.over(now, ConnectionPhase.START.value)):
-            after = self._step(row.id, lambda each: protocol.elapsed(each, now))
-            self.drive(row.id)
-            if after.members:
-                self._decide_together(after.members)
+            self._alone(row.id, lambda row=row: self._elapse(row.id, now))  # type: ignore[misc]
         for row in self._due(now):
-            self._look_after(row, now)
+            self._alone(row.id, lambda row=row: self._look_after(row, now))  # type: ignore[misc]
             self._to_look_at.discard(row.id)
         for connection_id, looked_at in list(self._open.items()):
             if now - looked_at >= LOOK_AT_SLOTS:
-                self._look_at_slot(connection_id, now)
+                self._alone(connection_id, lambda each=connection_id: self._look_at_slot(each, now))  # type: ignore[misc]
         self.forget(now)
+
+    def _elapse(self, connection_id: str, now: datetime) -> None:
+        after = self._step(connection_id, lambda each: protocol.elapsed(each, now))
+        self.drive(connection_id)
+        if after.members:
+            self._decide_together(after.members)
+
+    def _alone(self, connection_id: str, work: Callable[[], None]) -> None:
+        """What cannot be done for one connection, such as one whose host the inventory has no more, stops no other one.
+
+        Raises:
+            LedgerUnavailable: nothing can be done for any.
+        """
+        try:
+            work()
+        except LedgerUnavailable:
+            raise
+        except SlotcarError as error:
+            log.warning("a connection waits", connection=connection_id, because=shortened(str(error), 300))
 
     def _due(self, now: datetime) -> Iterable[ConnectionRow]:
         in_force = ConnectionPhase.START.value
@@ -1021,7 +1056,9 @@ def _message_of(body: Mapping[str, Any], sender: str, receiver: str) -> PeerMess
     try:
         texts = {name: body[name] for name in ("connection", "why", "content")}
         version = body["version"]
-        if not all(isinstance(text, str) for text in texts.values()) or not 1 <= version <= 10**6:
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError
+        if not isinstance(version, int) or not 1 <= version <= 10**6:
             raise ValueError
         if not texts["connection"].isprintable() or not 1 <= len(texts["connection"]) <= 200:
             raise ValueError

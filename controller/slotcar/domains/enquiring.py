@@ -90,7 +90,7 @@ class FreeBehind:
             )
             if max(len(alone), len(worst)) > MOST_DOMAINS or not all(name.isprintable() for name in (*alone, *worst)):
                 raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NotAuthentic(f"what {sender} tells of what is free cannot be read") from error
         return cls(steps, bool(document.get("rounded")), beyond, alone, worst, unbounded)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,11 +20,12 @@ from slotcar.domains.way import (
     for_next,
     received,
     require_this_way,
+    seen_from,
     segment_of,
     segment_of_claim,
 )
 from slotcar.network import Network
-from slotcar.network.path import find_paths
+from slotcar.network.path import Path, find_paths
 from slotcar_client.wire.events import Kind as EventKind
 
 
@@ -47,8 +48,7 @@ class OfReservations:
         return self.begun(request, segment)
 
     def begun(self, request: PeerRequest, segment: Segment) -> RequestedWay:
-        is_first = request.origin == self.name and not request.through
-        previous = segment.previous.domain if segment.previous and not is_first else None
+        previous = segment.previous.domain if segment.previous else None
         behind = segment.next.domain if segment.next else None
         return RequestedWay(request.to_text(), previous, behind, request.reservation.end)
 
@@ -70,7 +70,15 @@ class OfReservations:
     def _segment(self, request: PeerRequest) -> Segment:
         if request.local.claim is not None:
             return segment_of_claim(request, self.network, self.name)
-        return segment_of(find_paths(request.local, self.network), request.local, self.network, self.name)
+        return self.flow_segment(request, find_paths(request.local, self.network))
+
+    def flow_segment(self, request: PeerRequest, paths: Sequence[Path]) -> Segment:
+        """Its segment of a flow with these paths.
+
+        Raises:
+            NotThatWay.
+        """
+        return seen_from(segment_of(paths, request.local, self.network, self.name), request, self.name)
 
     def _require_asked(self, neighbour: str, request: PeerRequest) -> None:
         foreign = self.foreign.get(neighbour)

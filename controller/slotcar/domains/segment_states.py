@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from slotcar.base.problems import printable
@@ -65,7 +65,7 @@ def heard_states(listed: object, sender: str, own: str) -> Iterable[SegmentState
     for each in listed[:MOST_DOMAINS] if isinstance(listed, list) else ():
         try:
             state = _read(each, sender)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             continue
         if state.domain != own:
             yield state
@@ -80,6 +80,7 @@ def _read(document: Mapping[str, Any], sender: str) -> SegmentState:
     stated_at = datetime.fromisoformat(document["stated_at"])
     if stated_at.tzinfo is None:
         raise ValueError
+    stated_at = stated_at.astimezone(UTC)  # what no calendar has in UTC, the ledger could not read again
     why, slot = (printable(str(document[name]))[:LONGEST_WORDS] for name in ("why", "slot"))
     return SegmentState(
         domain,

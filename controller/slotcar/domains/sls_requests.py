@@ -130,7 +130,9 @@ class SlsRequest:
                 or len(sls.name) > LONGEST_NAME
             ):
                 raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+        except (
+            ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError, ValidationError
+        ) as error:  # fmt: skip
             raise NotThatWay("what was asked is no request for an SLS") from error
         actor, requester = str(document.get("actor", "")), document.get("requester")
         return cls(SlsForm(sls, ended_at), until, of, origin, link[0], link[1], reason, actor, requester)

@@ -160,7 +160,7 @@ def _require_slots(claims: Mapping[str, Any], issuer: str, reservation: Reservat
             )
             for slot in claims["slots"]
         ]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TicketRefused(f"{issuer}'s ticket has no slots that can be read") from error
     for slot in reservation.slots:
         around = [each for each in slots if each.start <= slot.start and slot.end <= each.end]

@@ -155,7 +155,7 @@ def _request_of(text: str) -> PeerRequest:
         parts, by = parts_of(document.get("parts", {})), document.get("ended_by")
         ended_by = Asker(str(by["actor"]), by["requester"]) if by else None
         return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts, ended_by)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
         raise NotThatWay("what was asked is no request between domains") from error
 
 
@@ -234,12 +234,14 @@ def for_next(request: PeerRequest, segment: Segment, own: str) -> PeerRequest:
 def require_this_way(request: PeerRequest, segment: Segment, sender: str | None, network: Network, own: str) -> None:
     """
     Raises:
-        NotThatWay: a loop; it comes by another link, or from another domain, than the way that this domain knows.
+        NotThatWay: a loop; it comes by another link, or from another domain, than the way that this domain knows; or those
+            who are said to have been asked before are not who can have been.
     """
     if own in request.through or len(request.through) > MOST_DOMAINS:
         raise NotThatWay(f"{own}: a loop of domains, {' → '.join((*request.through[-MOST_DOMAINS:], own))}")
     if sender is None:
         return
+    _require_row(request, sender, own)
     if segment.previous is None or segment.previous.domain != sender:
         comes_from = segment.previous.domain if segment.previous else f"an end system of {own}"
         raise NotThatWay(f"{own}: this way comes from {comes_from}, and not from {sender}")
@@ -252,6 +254,40 @@ def require_this_way(request: PeerRequest, segment: Segment, sender: str | None,
                 f"{own}: {sender} asks for the link whose {what} is {theirs}, and here it is {ours}: have the two"
                 " inventories name the same link"
             )
+
+
+def _require_row(request: PeerRequest, sender: str, own: str) -> None:
+    """The origin names the owner, and the last of the row is whose total it counts to: no neighbour says them of others.
+
+    Raises:
+        NotThatWay.
+    """
+    row = request.through
+    if not row or row[0] != request.origin or row[-1] != sender or len(set(row)) < len(row):
+        said = " → ".join(row[-MOST_DOMAINS:]) or "nobody"
+        raise NotThatWay(
+            f"{own}: {sender} asks for {request.who} of {request.origin}, and names {said} as those who were asked before:"
+            f" they are to be from {request.origin} to {sender}, each once"
+        )
+
+
+def seen_from(segment: Segment, request: PeerRequest, own: str) -> Segment:
+    """The segment as the row of domains is asked: from the first domain on, also where the traffic ends there.
+
+    Raises:
+        NotThatWay: the first domain is neither where the way begins, nor where it ends.
+    """
+    before, behind = segment.previous, segment.next
+    if request.through:
+        return Segment(behind, before) if behind is not None and behind.domain == request.through[-1] else segment
+    if before is None:
+        return segment
+    if behind is not None:
+        raise NotThatWay(
+            f"{own}: this way goes from {before.domain} through {own} to {behind.domain}: ask in the domain where it begins"
+            " or ends"
+        )
+    return Segment(None, before)
 
 
 def for_others(reservation: Reservation, network: Network) -> Reservation:

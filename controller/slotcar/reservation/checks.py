@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import NamedTuple
 
 from slotcar.base import lengths
+from slotcar.base.names import is_owner
 from slotcar.base.problems import InvalidInput, Problem, is_line
 from slotcar.base.timebase import iso
 from slotcar.base.units import MAX_DURATION, UnitError, format_duration
@@ -60,6 +61,9 @@ def require_valid(reservation: Reservation, file: str = "request") -> Reservatio
 
 def problems_of(reservation: Reservation) -> Iterator[Wrong]:
     """Everything that is wrong with the reservation."""
+    if not is_owner(reservation.owner):  # such as another domain's, whose name is added to it
+        hint = f"say letters, digits, `@`, `.`, `_` and `-`, at most {lengths.OWNER}"
+        yield Wrong("owner", "is no owner", reservation.owner, hint)
     for key, end in (("source", reservation.source), ("destination", reservation.destination)):
         yield from _endpoint(key, end)
     least = least_packet_bytes(reservation.protocol)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ from slotcar.domains import protocol
 from slotcar.domains.agreement import ASK_EVERY
 from slotcar.domains.enquiring import FreeBehind
 from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused
-from slotcar.domains.model import Connection, ConnectionPhase, Deed
-from slotcar.domains.tickets import issuer_of
+from slotcar.domains.model import Connection, ConnectionPhase, Deed, DeedResult
+from slotcar.domains.tickets import checked_message, issuer_of, signed_message
 from slotcar.domains.way import PeerRequest
 from slotcar.reservation.model import Endpoint, Reservation
 from tests.integration.domains.three import NAMES, NOW, World, premium
@@ -39,6 +40,135 @@ def test_a_chain_commits_everywhere(world: World) -> None:
     owners = {name: ledger.list(_all())[0].reservation.owner for name, ledger in world.ledgers.items()}
     assert owners == {"anl": "hep", "esnet": "hep@anl", "lbnl": "hep@anl"}
     assert not world.held()
+
+
+def test_it_may_be_asked_where_the_flow_ends_and_all_have_it(world: World) -> None:
+    """Its first domain is the last that the packets cross, and so the others are asked from there on."""
+    lbnl = world.domains["lbnl"]
+    connection = lbnl.reserve(premium(), "hep").id
+    world.run()
+    assert world.states() == COMMITTED
+    assert [lbnl.get(connection).next, world.domains["esnet"].get(connection).next] == ["esnet", "anl"]
+    assert {ledger.list(_all())[0].reservation.owner for name, ledger in world.ledgers.items() if name != "lbnl"} == {
+        "hep@lbnl"
+    }
+    lbnl.modify(connection, premium(20_000_000))
+    world.run()
+    assert world.rates() == {name: [20_000_000] for name in NAMES}
+    assert lbnl.free_behind(premium(), "hep").unknown_beyond == ()
+    lbnl.end(connection, "not needed any more")
+    world.run()
+    assert world.states() == {name: [State.CANCELLED] for name in NAMES}
+
+
+def test_an_agent_may_begin_where_the_flow_ends(world: World) -> None:
+    anl, esnet, lbnl = (world.domains[name] for name in NAMES)
+    first = lbnl.reserve(premium(), "hep", by_agent=True)
+    agent_asks(world, "esnet", "lbnl", first.id)
+    agent_asks(world, "anl", "esnet", first.id)
+    esnet.show(first.id, anl.ticket_for(anl.get(first.id)))
+    lbnl.show(first.id, esnet.ticket_for(esnet.get(first.id)))
+    lbnl.commit(first.id)
+    world.settle()
+    assert world.states() == COMMITTED
+
+
+def test_a_domain_that_the_way_only_crosses_is_not_its_first(world: World) -> None:
+    """It would have its own part alone, and those before it nothing."""
+    with pytest.raises(NotThatWay, match="esnet: this way goes from anl through esnet to lbnl: ask in the domain"):
+        world.domains["esnet"].reserve(premium(), "hep")
+    assert world.states() == {name: [] for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    ("origin", "through"),
+    [
+        ("lbnl", ()),
+        ("lbnl", ("esnet",)),
+        ("anl", ()),
+        ("anl", ("anl",)),
+        ("anl", ("esnet",)),
+        ("anl", ("anl", "cern")),
+        ("anl", ("anl", "esnet", "anl", "esnet")),
+    ],
+)
+def test_a_neighbour_asks_in_no_name_but_that_of_whom_it_was_asked_by(
+    world: World, origin: str, through: tuple[str, ...]
+) -> None:
+    """Not as this domain itself, whose owners would have it, and not so that it counts to another domain's total."""
+    said = peer_request(world, content=PeerRequest(premium_by_address(), "hep", origin, through).to_text())
+    assert (said["kind"], said["why"][:5]) == ("reserveFailed", "lbnl:")
+    world.run()
+    assert world.states() == {name: [] for name in NAMES}
+
+
+@pytest.mark.parametrize("owner", ["", "a b", "x/y", "h" * 127])
+def test_an_owner_that_the_ledger_could_not_read_again_is_refused(world: World, owner: str) -> None:
+    """Also one that is in order where it is asked for, and too long with its domain's name."""
+    said = peer_request(world, owner=owner)
+    assert said["kind"] in ("reserveFailed", "reservePending")
+    world.run()
+    assert world.states()["lbnl"] == []
+    assert "owner: is no owner" in world.domains["lbnl"].get("esnet-1").why
+    reserved(world)
+    assert world.states() == COMMITTED
+
+
+def peer_request(world: World, owner: str = "hep", **parts: object) -> dict[str, Any]:
+    """What lbnl answers to a request of esnet's."""
+    request = PeerRequest(premium_by_address(), owner, "anl", ("anl", "esnet"))
+    body = {
+        "kind": "reserve", "connection": "esnet-1", "version": 1, "why": "", "segments": [], "content": request.to_text(),
+    }  # fmt: skip
+    esnet, lbnl = world.domains["esnet"], world.domains["lbnl"]
+    (answer,) = lbnl.hear(signed_message(esnet.key, "lbnl", {**body, **parts}, NOW))
+    return checked_message(answer, "lbnl", esnet.neighbours["lbnl"].certificate, "esnet", NOW)[0]
+
+
+@pytest.mark.parametrize("stated_at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_what_a_neighbour_says_of_its_segment_can_be_shown_whatever_it_says(world: World, stated_at: str) -> None:
+    connection = reserved(world)
+    state = {"domain": "esnet", "phase": "terminated", "committed": 1, "why": "", "slot": "", "stated_at": stated_at}
+    body = {
+        "kind": "segmentStates", "connection": connection, "version": 1, "why": "", "content": "", "segments": [state],
+    }  # fmt: skip
+    lbnl = world.domains["lbnl"]
+    assert lbnl.hear(signed_message(world.domains["esnet"].key, "lbnl", body, NOW)) == []
+    states = {one.domain: one.phase for one in lbnl.segment_states(lbnl.get(connection))}
+    assert states["esnet"] is not ConnectionPhase.TERMINATED
+
+
+def test_a_connection_for_which_nothing_can_be_done_stops_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lbnl = world.domains["lbnl"]
+    first, second = (lbnl.reserve(premium(name=name), "hep", by_agent=True).id for name in ("first", "second"))
+    do = LedgerSegments.do
+
+    def fails(self: LedgerSegments, deed: Deed, connection: Connection, now: datetime) -> DeedResult:
+        if connection.id == first:
+            raise NotThatWay("the inventory has its host no more")
+        return do(self, deed, connection, now)
+
+    monkeypatch.setattr(LedgerSegments, "do", fails)
+    for _ in range(5):
+        world.now += timedelta(seconds=31)
+        lbnl.tick()
+    world.run()
+    assert lbnl.get(second).phase is ConnectionPhase.FAILED
+
+
+def test_an_agent_is_told_nothing_of_a_connection_that_it_did_not_ask_for(world: World) -> None:
+    anl, lbnl = world.domains["anl"], world.domains["lbnl"]
+    connection = reserved(world)
+    request = PeerRequest(premium_by_address(), "astro", "anl", ("anl", "esnet"))
+    for name, error in ((connection, ConnectionRefused), ("sls:esnet-1", NotThatWay)):
+        with pytest.raises(error):
+            lbnl.reserve(
+                request.reservation, "astro", by_agent=True, behind=request, connection_id=name, previous="esnet"
+            )
+    first = anl.reserve(premium(name="again"), "hep", by_agent=True)
+    assert agent_asks(world, "esnet", "anl", first.id) == agent_asks(world, "esnet", "anl", first.id)
 
 
 def limit(world: World, at_most_bps: int, name: str = "lbnl") -> None:
@@ -294,8 +424,6 @@ def test_two_domains_that_mean_different_links_are_told_both(world: World) -> No
 
 
 def test_a_stranger_and_rubbish_are_refused(world: World) -> None:
-    from slotcar.domains.tickets import signed_message
-
     anl, esnet, lbnl = (world.domains[name] for name in NAMES)
     with pytest.raises(NotAuthentic, match="lbnl knows no neighbour anl; it has esnet"):
         lbnl.hear(signed_message(anl.key, "lbnl", {}, NOW))

@@ -21,6 +21,7 @@ from slotcar.domains.tickets import (
     issuer_of,
     signed_message,
     signed_ticket,
+    ticket_of,
 )
 from slotcar.reservation.model import Endpoint, Reservation
 
@@ -91,6 +92,16 @@ def test_a_ticket_for_something_else_is_refused(name: str, esnet: DomainKey, cer
     with pytest.raises(TicketRefused) as refused:
         checked_ticket(signed_ticket(esnet, other(TERMS), NOW), "esnet", certificate, TERMS, NOW)
     assert words in str(refused.value)
+
+
+def test_a_ticket_with_an_endless_rate_is_refused(esnet: DomainKey, certificate: DomainCertificate) -> None:
+    slots = [
+        {"start": "2027-03-01T13:00:00Z", "end": "2027-03-01T14:00:00Z", "forward_bps": float("inf"), "reverse_bps": 0}
+    ]
+    names = {"aud": "anl", "sub": "anl-1", "version": 1, "digest": TERMS.digest, "service": "ip-premium", "who": "hep"}
+    ticket = ticket_of(esnet, {**names, "slots": slots}, NOW + 2 * HOUR, NOW)
+    with pytest.raises(TicketRefused, match="has no slots that can be read"):
+        checked_ticket(ticket, "esnet", certificate, TERMS, NOW)
 
 
 def test_an_expired_ticket_is_refused(esnet: DomainKey, certificate: DomainCertificate) -> None:
