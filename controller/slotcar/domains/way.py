@@ -264,9 +264,9 @@ def _require_row(request: PeerRequest, sender: str, own: str) -> None:
     """
     row = request.through
     if not row or row[0] != request.origin or row[-1] != sender or len(set(row)) < len(row):
-        said = " → ".join(row[-MOST_DOMAINS:]) or "nobody"
+        listed = " → ".join(row[-MOST_DOMAINS:]) or "nobody"
         raise NotThatWay(
-            f"{own}: {sender} asks for {request.who} of {request.origin}, and names {said} as those who were asked before:"
+            f"{own}: {sender} asks for {request.who} of {request.origin}, and names {listed} as asked before:"
             f" they are to be from {request.origin} to {sender}, each once"
         )
 

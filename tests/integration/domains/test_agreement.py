@@ -96,8 +96,8 @@ def test_a_neighbour_asks_in_no_name_but_that_of_whom_it_was_asked_by(
     world: World, origin: str, through: tuple[str, ...]
 ) -> None:
     """Not as this domain itself, whose owners would have it, and not so that it counts to another domain's total."""
-    said = peer_request(world, content=PeerRequest(premium_by_address(), "hep", origin, through).to_text())
-    assert (said["kind"], said["why"][:5]) == ("reserveFailed", "lbnl:")
+    answer = peer_request(world, content=PeerRequest(premium_by_address(), "hep", origin, through).to_text())
+    assert (answer["kind"], answer["why"][:5]) == ("reserveFailed", "lbnl:")
     world.run()
     assert world.states() == {name: [] for name in NAMES}
 
@@ -105,8 +105,8 @@ def test_a_neighbour_asks_in_no_name_but_that_of_whom_it_was_asked_by(
 @pytest.mark.parametrize("owner", ["", "a b", "x/y", "h" * 127])
 def test_an_owner_that_the_ledger_could_not_read_again_is_refused(world: World, owner: str) -> None:
     """Also one that is in order where it is asked for, and too long with its domain's name."""
-    said = peer_request(world, owner=owner)
-    assert said["kind"] in ("reserveFailed", "reservePending")
+    answer = peer_request(world, owner=owner)
+    assert answer["kind"] in ("reserveFailed", "reservePending")
     world.run()
     assert world.states()["lbnl"] == []
     assert "owner: is no owner" in world.domains["lbnl"].get("esnet-1").why

@@ -44,8 +44,12 @@ def test_what_one_does_not_tell_is_as_the_other_has_it() -> None:
 def test_what_is_told_is_read_again_and_rubbish_is_refused_by_name() -> None:
     free = FreeBehind({"together": steps((0, 1, 3))}, rounded=True, unknown_beyond=("lbnl",))
     assert FreeBehind.from_text(free.to_text(), "esnet") == free
-    told = free.to_text()
-    wrong = (told.replace(", 3]", ", -3]"), told.replace(", 3]", ", 1e999]"), told.replace('["lbnl"]', "[7]"))
+    text_of_free = free.to_text()
+    wrong = (
+        text_of_free.replace(", 3]", ", -3]"),
+        text_of_free.replace(", 3]", ", 1e999]"),
+        text_of_free.replace('["lbnl"]', "[7]"),
+    )
     shapeless = ("", "[]", "{}", '{"steps": {"x": [["2027-03-01", "2027-03-02", 1]]}, "unknown_beyond": []}')
     for text in (*shapeless, *wrong):
         with pytest.raises(NotAuthentic, match="what esnet tells of what is free cannot be read"):
