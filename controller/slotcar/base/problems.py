@@ -26,6 +26,16 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _REPLACED for c in text)
 
 
+def in_one_line(text: str) -> str:
+    """A message of several lines as one, in which their sentences stay apart.
+
+    >>> in_one_line("100 Mbit/s do not fit:\\n  eth1: 10 Mbit/s free\\n  eth2: none")
+    '100 Mbit/s do not fit: eth1: 10 Mbit/s free; eth2: none'
+    """
+    lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    return "; ".join(lines).replace(":; ", ": ")
+
+
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
     """What is told of a text that came in: all of it, or how it begins."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

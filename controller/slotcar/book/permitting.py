@@ -237,7 +237,7 @@ def asked_for(
     """`entry`: in the form that is asked for. `attestation`: what its community's server has signed when it was asked, at
     `attested_at` if that was not now."""
     site = terms.policy.reserving.site
-    attested, why_not = _attested(entry.reservation, site, attested_at or now, attestation)
+    attested, why_not = _attested(entry.reservation, caller, site, attested_at or now, attestation)
     reservation, amount = entry.reservation, entry.amount
     wanted = WantedReservation(
         owner=reservation.owner,
@@ -370,8 +370,11 @@ def owners_of(whose: Whose, site: Site) -> frozenset[str]:
     return frozenset({whose.name})
 
 
-def _attested(reservation: Reservation, site: Site, now: datetime, attestation: str) -> tuple[Attested | None, str]:
-    """What a community attests, and why it is not believed."""
+def _attested(
+    reservation: Reservation, caller: Caller, site: Site, now: datetime, attestation: str
+) -> tuple[Attested | None, str]:
+    """What a community attests, and why it is not believed. Of others than its members here, such as an owner of another
+    domain who is called as one of them, it attests nothing."""
     text = reservation.labels.get(ATTESTATION, attestation)
     if not text:
         return None, ""
@@ -383,6 +386,9 @@ def _attested(reservation: Reservation, site: Site, now: datetime, attestation: 
     if ASKED_BY in reservation.labels:  # the owner as its own domain calls it, for which the community signed
         owner = owner.rpartition("@")[0] or owner
     try:
-        return attested_by(text, keys, owner, name, now), ""
+        attested = attested_by(text, keys, owner, name, now)
     except NotAttested as error:
         return None, str(error)
+    if attested.community not in (site.community_of(reservation.owner), caller.member_of.community):
+        return None, f"{reservation.owner} is no member of {attested.community} here"
+    return attested, ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slotcar.base.problems import SlotcarError
+from slotcar.base.problems import SlotcarError, in_one_line
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.domains.model import Connection, Deed, DeedResult
 from slotcar.policy.caller import Caller, neighbour
@@ -24,7 +24,7 @@ def result_of(deed: Deed, connection: Connection, do: Callable[[], None]) -> Dee
     except LedgerUnavailable:
         raise
     except SlotcarError as error:
-        return DeedResult(deed, connection.version, f"{connection.domain}: {' '.join(str(error).split())}")
+        return DeedResult(deed, connection.version, f"{connection.domain}: {in_one_line(str(error))}")
     return DeedResult(deed, connection.version)
 
 

@@ -146,8 +146,8 @@ class Requests:
         """Ports that were not known before (GARA §3.1). What a flow costs the network does not change by it.
 
         Raises:
-            NotPossible: no port was given, or it is no flow. CannotExpress: flows that shared a policer would need one
-            each, too many.
+            NotPossible: no port was given, or it is no flow. LeavesTheDomain: others would have other ports.
+            CannotExpress: flows that shared a policer would need one each, too many.
             RefusedByPolicy: see `create`.
         """
         if source_port is None and destination_port is None:
@@ -155,6 +155,11 @@ class Requests:
         entry, caller = Entries(self.desk).changeable(which, caller, "bind", now)
         if entry.reservation.claim is not None:
             raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
+        if leaves(entry.paths, self.desk.network):
+            raise LeavesTheDomain(
+                f"the way of {entry.handle} leaves this controller's domain, and its ports are the same in all domains: say"
+                " them with `slotcar domains modify`"
+            )
         change = entry.proposed
         reservation = with_ports(entry.reservation, source_port, destination_port)
         return self.desk.ledger.run(

@@ -18,7 +18,8 @@ from typing import Any, Protocol
 
 import structlog
 
-from slotcar.base.problems import SlotcarError, printable, shortened
+from slotcar.base.problems import SlotcarError, in_one_line, printable, shortened
+from slotcar.base.timebase import iso
 from slotcar.base.vocabulary import OnFailure
 from slotcar.book.errors import LedgerUnavailable, ProgressRefused
 from slotcar.domains import protocol, together, volumes
@@ -189,13 +190,14 @@ class Agreement:
         """Begins a connection whose first domain is this one, for the asker; with `behind`, an agent asks a further domain.
 
         `volume`: what the reservation's slots are to move.
-        `waits`: it is held in all domains until `commit` or `give_up` says what becomes of it, or the hold runs out.
+        `waits`: a requester of NSI asks. It is held in all domains from this one on until `commit` or `give_up` says what
+        becomes of it, or the hold runs out.
 
         Raises:
             NoPath, NotThatWay, NotAuthentic: there is no way over domains that are known. ConnectionRefused: the
                 connection that an agent asks for further is another one here.
         """
-        request = behind or self._first_request(reservation, owner, self.name, asker, volume)
+        request = behind or self._first_request(reservation, owner, self.name, asker, volume, is_onward=waits)
         reservations = self._reservations
         way = reservations.begun(request, reservations.segment(request, previous))
         connection_id = connection_id or f"{self.name}-{secrets.token_hex(8)}"
@@ -219,15 +221,24 @@ class Agreement:
             raise ConnectionRefused(f"{self.name}: there is a connection {connection_id} already, for something else")
 
     def _first_request(
-        self, reservation: Reservation, who: str, origin: str, asker: Asker, volume: Volume | None = None
-    ) -> PeerRequest:
+        self, reservation: Reservation, who: str, origin: str, asker: Asker, volume: Volume | None = None, *,
+        is_onward: bool = False,
+    ) -> PeerRequest:  # fmt: skip
         """
         Raises:
             ConnectionRefused: a bound of delay cannot be kept by the domains together. See `reserve`.
         """
         form = for_others(reservation, self.network)
         request = PeerRequest(
-            form, who, origin, (), written=reservation, actor=asker.name, requester=asker.kept, volume=volume
+            form,
+            who,
+            origin,
+            (),
+            written=reservation,
+            actor=asker.name,
+            requester=asker.kept,
+            volume=volume,
+            is_onward=is_onward,
         )
         return replace(request, parts=self._delay_parts(request)) if reservation.is_bounded else request
 
@@ -359,7 +370,8 @@ class Agreement:
             UnknownConnection, NotThatWay, NotNow: nothing is in force, or an attempt is under way; or another domain leads.
         """
         now = self.now()
-        request = self._first_request(reservation, *self._who(connection_id), asker, volume)
+        is_onward = PeerRequest.from_text(self.get(connection_id).request).is_onward
+        request = self._first_request(reservation, *self._who(connection_id), asker, volume, is_onward=is_onward)
         self._reservations.segment(request, None)
 
         def changed(connection: Connection) -> Connection:
@@ -610,11 +622,19 @@ class Agreement:
         connection = self.settled(connection_id, timeout_s)
         if connection.committed >= version:
             return connection
-        why = (
-            connection.why
-            or f"the domains have not agreed yet: connection {connection.id} is {connection.phase.value}"
+        raise ConnectionRefused(connection.why or self._undecided(connection))
+
+    def _undecided(self, connection: Connection) -> str:
+        """That it may still come about, until when, and what is known of who is waited for."""
+        awaited = connection.next or ""
+        trouble = self.meetings.troubles.get(awaited, "")
+        waits = f"; {awaited} has not answered yet" if awaited else ""
+        reason = f" ({trouble.removeprefix(f'{self.name}: ')})" if trouble else ""
+        return (
+            f"{self.name}: the domains have not agreed yet{waits}{reason}: connection {connection.id} is"
+            f" {connection.phase.value}, and is given up where they have not agreed by {iso(connection.until)}; see"
+            f" `slotcar domains show {connection.id}`, or end it"
         )
-        raise ConnectionRefused(why)
 
     # -- what neighbours say -------------------------------------------------------------------------------------
 
@@ -1026,7 +1046,7 @@ class Agreement:
                     del self._locks[connection_id]
 
     def _named(self, error: Exception) -> str:
-        return self._worded(printable(" ".join(str(error).split())))
+        return self._worded(printable(in_one_line(str(error))))
 
     def _worded(self, words: str) -> str:
         return words if self.name in words else f"{self.name}: {words}"

@@ -76,6 +76,8 @@ class PeerRequest:
         volume: there, what the slots are to move, where that was asked for.
         parts: of a bound of delay, what each domain promises.
         ended_by: who ended the connection in this domain; None where nobody did.
+        is_onward: there, of what is before this domain on the way somebody else takes care: a requester of NSI asks each
+            provider for its part.
     """
 
     reservation: Reservation
@@ -90,6 +92,7 @@ class PeerRequest:
     volume: Volume | None = None
     parts: Parts = field(default_factory=dict)
     ended_by: Asker | None = None
+    is_onward: bool = False
 
     @property
     def asker(self) -> Asker:
@@ -123,6 +126,8 @@ class PeerRequest:
             document |= {"actor": self.actor, "requester": self.requester}
         if self.ended_by:
             document["ended_by"] = {"actor": self.ended_by.name, "requester": self.ended_by.kept}
+        if self.is_onward:
+            document["is_onward"] = True
         if self.parts:
             document["parts"] = self._parts
         if self.volume:
@@ -154,7 +159,10 @@ def _request_of(text: str) -> PeerRequest:
         volume = Volume.from_document(document["volume"]) if document.get("volume") else None
         parts, by = parts_of(document.get("parts", {})), document.get("ended_by")
         ended_by = Asker(str(by["actor"]), by["requester"]) if by else None
-        return PeerRequest(reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts, ended_by)
+        is_onward = document.get("is_onward") is True
+        return PeerRequest(
+            reservation, texts[0], texts[1], through, *ends, written, *asker, volume, parts, ended_by, is_onward
+        )
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
         raise NotThatWay("what was asked is no request between domains") from error
 
@@ -165,7 +173,15 @@ def received(text: str) -> PeerRequest:
     Raises:
         NotThatWay: it is none.
     """
-    return replace(PeerRequest.from_text(text), written=None, volume=None, actor="", requester=None, ended_by=None)
+    return replace(
+        PeerRequest.from_text(text),
+        written=None,
+        volume=None,
+        actor="",
+        requester=None,
+        ended_by=None,
+        is_onward=False,
+    )
 
 
 def segment_of(paths: Sequence[Path], reservation: Reservation, network: Network, own: str) -> Segment:
@@ -282,6 +298,8 @@ def seen_from(segment: Segment, request: PeerRequest, own: str) -> Segment:
         return Segment(behind, before) if behind is not None and behind.domain == request.through[-1] else segment
     if before is None:
         return segment
+    if request.is_onward:
+        return Segment(None, behind)
     if behind is not None:
         raise NotThatWay(
             f"{own}: this way goes from {before.domain} through {own} to {behind.domain}: ask in the domain where it begins"

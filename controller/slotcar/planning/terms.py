@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from slotcar.base.problems import InvalidInput, Problem
 from slotcar.base.registry import facts_of
 from slotcar.base.settings import OwnerQuota, Settings
 from slotcar.book.rules.endpoints import endpoint_owners
@@ -13,10 +15,15 @@ from slotcar.book.rules.quotas import Quota
 from slotcar.book.rules.reserving import ReservingRules
 from slotcar.network.model import Network
 from slotcar.policy.questions import named
-from slotcar.policy.site import site_of
+from slotcar.policy.site import Site, site_of
+from slotcar.policy.unheard import nearly_named
 
 
 def policy_of(settings: Settings, network: Network) -> Policy:
+    """
+    Raises:
+        InvalidInput: what the inventory says of rights is not in order.
+    """
     usual = OwnerQuota(
         reservations=settings.quota_reservations,
         windows=settings.quota_windows,
@@ -24,6 +31,8 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         volume=settings.quota_volume_bytes,
     )
     site = site_of(settings.inventory)
+    if problems := list(_not_in_network(site, network)):
+        raise InvalidInput(problems)
     return Policy(
         gate=Gate(settings.approval_rate_bps, settings.approval_duration, site.policies),
         horizon=settings.horizon,
@@ -32,11 +41,27 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
         endpoints=endpoint_owners(network, site.policies),
-        reserving=ReservingRules(
-            site, {name: device.domain for name, device in network.devices.items()}, _agreements(network)
-        ),
+        reserving=_reserving(site, network),
         least_rate_bps=max((facts_of(one.platform).police_floor_bps for one in network.devices.values()), default=0),
     )
+
+
+def _reserving(site: Site, network: Network) -> ReservingRules:
+    hosts: dict[str, list[str]] = {}
+    for name, host in network.hosts.items():
+        hosts.setdefault(str(host.address), []).append(name)
+    domains = {name: device.domain for name, device in network.devices.items()}
+    return ReservingRules(site, domains, _agreements(network), hosts)
+
+
+def _not_in_network(site: Site, network: Network) -> Iterator[Problem]:
+    interfaces = (str(one.id) for device in network.devices.values() for one in device.interfaces.values())
+    known = {
+        "Host": {*network.hosts, *network.devices},
+        "Domain": {*network.domains, *site.domains},
+        "Link": set(interfaces),
+    }
+    return nearly_named(site.policies.rules, known)
 
 
 def _agreements(network: Network) -> dict[str, dict[str, Any]]:

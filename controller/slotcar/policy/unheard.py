@@ -1,13 +1,15 @@
-"""What a folder of policies says to nobody: a `forbid` in a file that is not read, or of a group without members."""
+"""What a folder of policies says to nobody: a `forbid` in a file that is not read, of a group without members, or of a
+host that is written otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
 from slotcar.base.located_yaml import line_of
 from slotcar.base.problems import Problem
+from slotcar.base.vocabulary import Service
 from slotcar.policy.caller import Role
 from slotcar.policy.reading import PolicyRule, entities_in
 
@@ -49,13 +51,39 @@ def communities_of_nobody(
 def without_members(
     rules: Iterable[PolicyRule], groups: Collection[str], communities: Collection[str]
 ) -> Iterator[Problem]:
-    """Roles, groups and communities in policies that neither the site nor an issuer puts anybody in."""
-    known = {"Role": {role.value for role in Role}, "Group": set(groups), "Community": set(communities)}
+    """Roles and services in policies that there are not, groups and communities that neither the site nor an issuer puts
+    anybody in."""
+    known = {
+        "Role": {role.value for role in Role},
+        "Service": {service.value for service in Service},
+        "Group": set(groups),
+        "Community": set(communities),
+    }
     for rule in rules:
         for kind, name in sorted(entities_in(rule.form)):
             if name in known.get(kind, {name}):
                 continue
             listed = ", ".join(sorted(known[kind])) or "none"
-            hint = f"known are {listed}" if kind == "Role" else f"site.yml and issuers.yml have {listed}"
-            line = rule.statement.line_of(f'{kind}::"{name}"')
-            yield Problem(rule.statement.file, line, rule.name, f'nobody is in {kind}::"{name}"', "", hint)
+            is_fixed = kind in ("Role", "Service")
+            hint = f"known are {listed}" if is_fixed else f"site.yml and issuers.yml have {listed}"
+            what = "nothing" if kind == "Service" else "nobody"
+            yield _problem(rule, kind, name, f"{what} is in", hint)
+
+
+def nearly_named(rules: Iterable[PolicyRule], known: Mapping[str, Collection[str]]) -> Iterator[Problem]:
+    """What policies speak of that the inventory has not, but under nearly that name. Others may come yet.
+
+    Args:
+        known: names in the inventory, by the type of the entity.
+    """
+    for rule in rules:
+        for kind, name in sorted(entities_in(rule.form)):
+            if name in known.get(kind, {name}):
+                continue
+            if near := get_close_matches(name, sorted(known[kind]), n=1, cutoff=0.8):
+                yield _problem(rule, kind, name, "the inventory has no", f"perhaps {near[0]} is meant")
+
+
+def _problem(rule: PolicyRule, kind: str, name: str, what: str, hint: str) -> Problem:
+    entity = f'{kind}::"{name}"'
+    return Problem(rule.statement.file, rule.statement.line_of(entity), rule.name, f"{what} {entity}", "", hint)

@@ -13,7 +13,8 @@ from slotcar.base.vocabulary import Direction
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import State
 from slotcar.book.operation import Move
-from slotcar.desk.segments import LedgerSegments
+from slotcar.desk.requests import Requests
+from slotcar.desk.segments import ITSELF, LedgerSegments
 from slotcar.domains import protocol
 from slotcar.domains.agreement import ASK_EVERY
 from slotcar.domains.enquiring import FreeBehind
@@ -21,6 +22,7 @@ from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, 
 from slotcar.domains.model import Connection, ConnectionPhase, Deed, DeedResult
 from slotcar.domains.tickets import checked_message, issuer_of, signed_message
 from slotcar.domains.way import PeerRequest
+from slotcar.planning.errors import LeavesTheDomain
 from slotcar.reservation.model import Endpoint, Reservation
 from tests.integration.domains.three import NAMES, NOW, World, premium
 
@@ -234,6 +236,20 @@ def test_a_change_is_made_everywhere_or_nowhere(world: World) -> None:
     assert world.rates() == {name: [5_000_000, 15_000_000] for name in NAMES}
 
 
+def test_ports_are_the_same_in_all_domains(world: World) -> None:
+    """Who bound them in one of them alone had another flow there than in the others."""
+    connection = reserved(world)
+    anl = world.domains["anl"]
+    (entry,) = world.ledgers["anl"].list(_all())
+    assert isinstance(anl.segments, LedgerSegments)
+    with pytest.raises(LeavesTheDomain, match="its ports are the same in all domains"):
+        Requests(anl.segments.desk).bind(entry.handle, ITSELF, world.now, 5000)
+    ports = {"source": Endpoint(host="anl-premium", port=5000)}
+    anl.modify(connection, premium().model_copy(update=ports))
+    world.run()
+    assert {ledger.list(_all())[0].reservation.source.port for ledger in world.ledgers.values()} == {5000}
+
+
 def test_an_end_reaches_all(world: World) -> None:
     connection = reserved(world)
     world.domains["anl"].end(connection, "not needed any more")
@@ -317,6 +333,13 @@ def test_a_controller_that_dies_between_its_ledger_and_its_note_does_it_again(
 def test_a_domain_that_never_answers_is_named_and_nothing_stays_held(world: World) -> None:
     world.unreachable.add("lbnl")
     connection = reserved(world)
+    with pytest.raises(
+        ConnectionRefused,
+        match=r"esnet has not answered yet: connection .*, and is given up where .* by 2027-03-01T12:02:00Z; see",
+    ):
+        world.domains["anl"].in_force(connection, 1, 0)
+    with pytest.raises(ConnectionRefused, match=r"lbnl has not answered yet \(lbnl does not answer\): connection"):
+        world.domains["esnet"].in_force(connection, 1, 0)
     world.tick(timedelta(seconds=60))
     for _ in range(25):
         world.tick()

@@ -107,6 +107,18 @@ def test_what_a_community_may_have_is_the_same_in_each_domain(world: World, key:
     world.domains["anl"].in_force(reserve(world, "fourth", 2, labels("fourth")), 1, 1)
 
 
+def test_what_a_community_signed_for_one_domains_owner_is_worth_nothing_to_anothers_of_the_same_name(
+    world: World, key: OKPKey
+) -> None:
+    keys = json.dumps({"keys": [key.as_dict(private=False)]})
+    members = {"cms": Community(frozenset({"hep@cern"}), keys), "others": Community(frozenset({"hep@anl"}))}
+    use(world, "lbnl", SHARE, members)
+    signed = attestation("cms", "hep", "tonight", 20 * MBPS, NOW + timedelta(hours=1), key)
+    connection = reserve(world, "tonight", 10, {"community": "cms", ATTESTATION: signed})
+    with pytest.raises(ConnectionRefused, match=r"lbnl: .*hep@anl is no member of cms here"):
+        world.domains["anl"].in_force(connection, 1, 1)
+
+
 def test_a_neighbour_has_no_more_rights_than_its_agreement_and_its_total_is_exact(world: World) -> None:
     use(world, "lbnl", WITHIN, file="within.cedar")
     world.domains["anl"].in_force(reserve(world, "first", 10), 1, 1)

@@ -25,24 +25,31 @@ BY_NEIGHBOUR = "by-neighbour"
 class ReservingRules:
     """Attributes:
     domains: of each device.
+    hosts: the inventory's, by their addresses: a policy about a host is about it however a request calls it.
     agreements: by neighbour, what was agreed with it; see `Domain` of the schema.
     """
 
     site: Site = field(default_factory=Site)
     domains: Mapping[str, str] = field(default_factory=dict)
     agreements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    hosts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def needs(self, reservation: Reservation, paths: Sequence[Path]) -> tuple[Uid, ...]:
         """What a reservation on these paths is in: its service, SLSs, links, domains, hosts and kind, each once."""
         claim = reservation.claim
         needs: list[Uid] = [("Service", reservation.service.value), ("Kind", claim.kind if claim else FLOW)]
         if claim is not None:
-            needs.append(("Host", claim.place))
+            needs += self._host(claim.place, claim.place)
         for path in paths:
-            needs += [("Host", path.source), ("Host", path.destination), *(("Sls", name) for name in path.sls)]
+            needs += self._host(path.source, path.source_address)
+            needs += self._host(path.destination, path.destination_address)
+            needs += [("Sls", name) for name in path.sls]
             for hop in path.hops:
                 needs += [("Link", str(hop.egress)), ("Domain", self.domains.get(hop.device, ""))]
         return tuple(dict.fromkeys(needs))
+
+    def _host(self, written: str, address: str) -> list[Uid]:
+        return [("Host", name) for name in (written, address, *self.hosts.get(address, ()))]
 
 
 class Whose(NamedTuple):

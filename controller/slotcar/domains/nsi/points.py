@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from math import ceil
 
+from slotcar.base.problems import in_one_line
 from slotcar.base.timebase import Window
 from slotcar.base.vocabulary import Direction, Protocol, Service
 from slotcar.domains.nsi.messages import Criteria, NsiSchedule, PointToPoint
@@ -113,7 +114,7 @@ def reservation_of(criteria: Criteria, name: str, owner: str, network: Network, 
             rate_bps=service.capacity_mbps * MBPS,
         )
     except ValueError as error:
-        raise NsiRefused(Fault.UNSUPPORTED_PARAMETER, f"{' '.join(str(error).split())[:300]}") from error
+        raise NsiRefused(Fault.UNSUPPORTED_PARAMETER, in_one_line(str(error))[:300]) from error
 
 
 def capacity_mbps(rate_bps: int) -> int:

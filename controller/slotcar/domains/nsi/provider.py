@@ -17,7 +17,7 @@ from typing import Protocol
 
 import structlog
 
-from slotcar.base.problems import SlotcarError, printable, shortened
+from slotcar.base.problems import SlotcarError, in_one_line, printable, shortened
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.domains.agreement import Agreement
 from slotcar.domains.errors import NotThatWay, UnknownConnection
@@ -295,7 +295,7 @@ class NsiProvider:
             raise
         except SlotcarError as error:
             fault = Fault.NO_PATH if isinstance(error, NoPath | NotThatWay) else Fault.RESOURCE_UNAVAILABLE
-            why, now = printable(" ".join(str(error).split())), self.now()
+            why, now = printable(in_one_line(str(error))), self.now()
             return self._step(connection.id, lambda each: rules.not_begun(each, fault, why, now, self.identity.nsa))
         self._step(connection.id, lambda each: replace(each, attempt=attempt))
         return None

@@ -279,14 +279,13 @@ class NsiNeighbour:
             raise NotThatWay(why)
         slot = reservation.slots[0]
         source, destination = self._ends(request)
-        if not slot.forward_bps:
-            source, destination = destination, source
         service = PointToPoint(
             capacity_mbps(max(slot.rates)), source, destination, bidirectional=all(slot.rates),
         )  # fmt: skip
         return Criteria(_nsi_version(connection.version), NsiSchedule(slot.start, slot.end), service, SERVICE_TYPE)
 
     def _ends(self, request: PeerRequest) -> tuple[str, str]:
+        """Where the traffic comes in and where it leaves; of both directions, those of the forward one."""
         path = find_paths(request.local, self.network)[0]
         hops = [hop for hop in path.hops if self.network.devices[hop.device].domain == self.name]
         if not hops:
