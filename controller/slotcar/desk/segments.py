@@ -12,6 +12,8 @@ from slotcar.book.approving import Approve, Commit, Reject
 from slotcar.book.model import Entry, State
 from slotcar.book.operation import Move
 from slotcar.book.operations import ExtendHold, Rebind
+from slotcar.book.rights import with_proposed_change
+from slotcar.book.rules.amounts import Amount
 from slotcar.book.rules.gate import needs_approval
 from slotcar.book.rules.roles import Caller
 from slotcar.book.slot_now import SlotState
@@ -32,6 +34,7 @@ from slotcar.policy.reserving import ASKED_BY
 from slotcar.reservation.model import Reservation
 from slotcar.rollout.withholding import was_not_ready
 
+WAITS_FOR_APPROVAL = "so much waits for an operator's approval here, and other domains cannot wait with it"
 #: As what the domain looks at its own devices.
 ITSELF = Caller("slotcar", Role.OPERATOR)
 
@@ -200,18 +203,21 @@ class LedgerSegments:
         entry = Requests(self.desk).create(reservation, caller, now, options)
         if entry.state is not State.HELD:
             raise SegmentRefused(f"the hold of {reservation.name} is {entry.state.value}")
-        gate = self.desk.ledger.terms.policy.gate
-        if needs_approval(gate, entry.amount, None):
+        if self._waits_for_approval(entry.amount, None, reservation.owner):
             self._cancel(connection, now)
-            raise SegmentRefused(
-                "so much waits for an operator's approval here, and other domains cannot wait with it"
-            )
+            raise SegmentRefused(WAITS_FOR_APPROVAL)
 
     def _propose(self, connection: Connection, now: datetime) -> None:
         entry, reservation = self._committed(connection), self._reservation(connection)
-        if entry.proposed is not None and entry.proposed.reservation.slots == reservation.slots:
-            return
-        Requests(self.desk).propose(entry, reservation, self._caller(connection), now)
+        caller = self._caller(connection)
+        if entry.proposed is None or entry.proposed.reservation.slots != reservation.slots:
+            entry = Requests(self.desk).propose(entry, reservation, caller, now)
+        if self._waits_for_approval(with_proposed_change(entry).amount, entry.amount, reservation.owner):
+            self.desk.ledger.run(Reject(now, entry.handle, caller.actor, reason=WAITS_FOR_APPROVAL))
+            raise SegmentRefused(WAITS_FOR_APPROVAL)
+
+    def _waits_for_approval(self, amount: Amount, approved: Amount | None, owner: str) -> bool:
+        return needs_approval(self.desk.ledger.terms.policy.gate, amount, approved, owner)
 
     def _keep(self, connection: Connection, now: datetime, *, is_kept: bool) -> None:
         entry = self.entry(connection)

@@ -372,10 +372,12 @@ class Agreement:
         now = self.now()
         is_onward = PeerRequest.from_text(self.get(connection_id).request).is_onward
         request = self._first_request(reservation, *self._who(connection_id), asker, volume, is_onward=is_onward)
-        self._reservations.segment(request, None)
+        reservations = self._reservations
+        way = reservations.begun(request, reservations.segment(request, None))
 
         def changed(connection: Connection) -> Connection:
             self._require_first(connection)
+            self._require_same_row(connection, way)
             return protocol.changed(connection, request.to_text(), reservation.end, now)
 
         self._step(connection_id, changed)
@@ -403,6 +405,19 @@ class Agreement:
         if not connection.is_first:
             first = PeerRequest.from_text(connection.request).origin
             raise protocol.NotNow(f"{self.name}: connection {connection.id} is changed in {first}, where it begins")
+
+    def _require_same_row(self, connection: Connection, way: RequestedWay) -> None:
+        """That the same neighbours are asked as before.
+
+        Raises:
+            NotThatWay.
+        """
+        for before, after in ((connection.previous, way.previous), (connection.next, way.next)):
+            if before != after:
+                raise NotThatWay(
+                    f"{self.name}: connection {connection.id} goes by {before or 'no other domain'} there, and this would"
+                    f" go by {after or 'no other domain'}: end it, and reserve anew"
+                )
 
     def end(self, connection_id: str, why: str, by: Asker = NOBODY) -> Connection:
         """Ends a connection in all domains. `by`: who wants that, here."""
@@ -719,6 +734,8 @@ class Agreement:
         now = self.now()
         try:
             way = self._subject(message.connection).way(message.content, message.sender, now)
+            if present is not None:
+                self._require_same_row(present, way)
         except (SlotcarError, ValueError) as error:
             why = self._named(error)
             return PeerMessage(

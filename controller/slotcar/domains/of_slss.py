@@ -39,7 +39,8 @@ class OfSlss:
 
     def way(self, text: str, sender: str, now: datetime) -> RequestedWay:
         request = self.request(text)
-        if request.origin != sender or request.other != self.name:
+        parties = {request.sls.upstream, request.sls.downstream}
+        if request.origin != sender or parties != {sender, self.name}:
             raise NotThatWay(
                 f"{self.name}: {sender} asks for an SLS between {request.sls.upstream} and {request.sls.downstream},"
                 f" in the name of {request.origin}"

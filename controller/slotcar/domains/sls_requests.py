@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
 
@@ -122,6 +122,7 @@ class SlsRequest:
             until = datetime.fromisoformat(document["until"])
             if until.tzinfo is None or (ended_at is not None and ended_at.tzinfo is None):
                 raise ValueError
+            until, ended_at = until.astimezone(UTC), ended_at.astimezone(UTC) if ended_at else None
             sls = _sls_of(document["sls"], document.get("pscheduler", ()), link, network)
             if (
                 sls.validity is None

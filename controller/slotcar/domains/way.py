@@ -171,10 +171,13 @@ def received(text: str) -> PeerRequest:
     """A neighbour's request, without what each domain says of its own clients alone.
 
     Raises:
-        NotThatWay: it is none.
+        NotThatWay: it is none, or of a kind that only one domain can carry.
     """
+    request = PeerRequest.from_text(text)
+    _require_portable(request.reservation)
     return replace(
-        PeerRequest.from_text(text),
+        request,
+        reservation=_without_own(request.reservation),
         written=None,
         volume=None,
         actor="",
@@ -326,14 +329,7 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
     Raises:
         NotThatWay: it is of a kind that only one domain can carry.
     """
-    kinds = {
-        "a volume by a deadline, whose slots are not found yet,": reservation.need,
-        "a member of a group": reservation.together,
-        "what is sent to a multicast group": reservation.receivers or None,
-    }  # fmt: skip
-    for what, value in kinds.items():
-        if value is not None:
-            raise NotThatWay(f"{what} cannot cross domains that have a controller each: ask for a rate over windows")
+    _require_portable(reservation)
     forward = reservation.direction is not Direction.REVERSE
     source, destination = paths[0].source_address, paths[0].destination_address
     if not forward:
@@ -343,6 +339,21 @@ def plain(reservation: Reservation, paths: Sequence[Path]) -> Reservation:
         "destination": reservation.destination.model_copy(update={"host": destination}),
     }
     return _without_own(reservation.model_copy(update=ends))
+
+
+def _require_portable(reservation: Reservation) -> None:
+    """
+    Raises:
+        NotThatWay: it is of a kind that only one domain can carry.
+    """
+    kinds = {
+        "a volume by a deadline, whose slots are not found yet,": reservation.need,
+        "a member of a group": reservation.together,
+        "what is sent to a multicast group": reservation.receivers or None,
+    }  # fmt: skip
+    for what, value in kinds.items():
+        if value is not None:
+            raise NotThatWay(f"{what} cannot cross domains that have a controller each: ask for a rate over windows")
 
 
 def _without_own(reservation: Reservation) -> Reservation:

@@ -13,6 +13,7 @@ from slotcar.base.vocabulary import Direction
 from slotcar.book.errors import LedgerUnavailable
 from slotcar.book.model import State
 from slotcar.book.operation import Move
+from slotcar.book.rules.gate import Gate
 from slotcar.desk.requests import Requests
 from slotcar.desk.segments import ITSELF, LedgerSegments
 from slotcar.domains import protocol
@@ -24,6 +25,7 @@ from slotcar.domains.tickets import checked_message, issuer_of, signed_message
 from slotcar.domains.way import PeerRequest
 from slotcar.planning.errors import LeavesTheDomain
 from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.reservation.need import VolumeByDeadline
 from tests.integration.domains.three import NAMES, NOW, World, premium
 
 COMMITTED = {name: [State.COMMITTED] for name in NAMES}
@@ -114,6 +116,24 @@ def test_an_owner_that_the_ledger_could_not_read_again_is_refused(world: World, 
     assert "owner: is no owner" in world.domains["lbnl"].get("esnet-1").why
     reserved(world)
     assert world.states() == COMMITTED
+
+
+def test_of_a_neighbours_reservation_only_what_crosses_domains_is_taken(world: World) -> None:
+    """A volume by a deadline would move transfers of this domain's own, and labels of its own are its own."""
+    need = VolumeByDeadline(volume_bytes=10**9, by=NOW + timedelta(hours=2), start=NOW)
+    plain = premium_by_address()
+    request = PeerRequest(plain.model_copy(update={"need": need}), "hep", "anl", ("anl", "esnet"))
+    answer = peer_request(world, content=request.to_text())
+    assert answer["kind"] == "reserveFailed"
+    assert "a volume by a deadline, whose slots are not found yet, cannot cross domains" in answer["why"]
+    labels = {"slotcar.set": "others", "project": "x", "community": "cms"}
+    own = {"labels": labels, "via": ("lbnl-edge",), "released": True}
+    request = PeerRequest(plain.model_copy(update=own), "hep", "anl", ("anl", "esnet"))
+    assert peer_request(world, content=request.to_text())["kind"] == "reservePending"
+    world.run()
+    (entry,) = world.ledgers["lbnl"].list(_all())
+    assert sorted(entry.reservation.labels) == ["community", "slotcar.asked-by", "slotcar.connection"]
+    assert (entry.reservation.via, entry.reservation.released) == ((), False)
 
 
 def peer_request(world: World, owner: str = "hep", **parts: object) -> dict[str, Any]:
@@ -248,6 +268,39 @@ def test_ports_are_the_same_in_all_domains(world: World) -> None:
     anl.modify(connection, premium().model_copy(update=ports))
     world.run()
     assert {ledger.list(_all())[0].reservation.source.port for ledger in world.ledgers.values()} == {5000}
+
+
+def test_a_change_above_a_domains_gate_is_refused_as_a_beginning_is(world: World) -> None:
+    """Who began below it and changed went past the operator."""
+    ledger = world.ledgers["esnet"]
+    policy = ledger.terms.policy
+    ledger.set_terms(replace(ledger.terms, policy=replace(policy, gate=Gate(rate_bps=15_000_000))))
+    anl = world.domains["anl"]
+    connection = reserved(world)
+    for begin in (
+        lambda: reserved(world, 20_000_000, "large"),
+        lambda: anl.modify(connection, premium(20_000_000)).id,
+    ):
+        refused = begin()
+        world.run()
+        assert anl.get(refused).why.startswith("esnet: so much waits for an operator's approval here")
+        assert world.rates() == {name: [10_000_000] for name in NAMES}
+    assert not any(one.proposed for each in world.ledgers.values() for one in each.list(_all()))
+    anl.modify(connection, premium(15_000_000))
+    world.run()
+    assert world.rates() == {name: [15_000_000] for name in NAMES}
+
+
+def test_a_change_that_leads_elsewhere_is_refused_at_once(world: World) -> None:
+    """The neighbours that have a part of it would have to be others. It ended in a traceback, and two minutes later in that
+    a neighbour had not answered."""
+    connection = reserved(world)
+    with pytest.raises(NotThatWay, match=r"anl: .* goes by esnet there, and this would go by no other domain: end it"):
+        world.domains["anl"].modify(connection, premium(destination="anl-traffic"))
+    assert set(world.phases(connection).values()) == {ConnectionPhase.START}
+    world.domains["anl"].modify(connection, premium(destination="lbnl-traffic"))
+    world.run()
+    assert world.ledgers["lbnl"].list(_all())[0].reservation.destination.host == "10.10.22.2"
 
 
 def test_an_end_reaches_all(world: World) -> None:

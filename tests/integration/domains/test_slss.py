@@ -30,6 +30,7 @@ from slotcar.domains.agreement import ASK_EVERY
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.model import Connection, ConnectionPhase
 from slotcar.domains.sls_requests import SlsRequest, change_of, changed_terms, opening
+from slotcar.domains.tickets import checked_message, signed_message
 from slotcar.domains.way import Asker
 from slotcar.measuring.audits.rates import ways_out
 from slotcar.measuring.pscheduler.reader import PSchedulerReader
@@ -78,6 +79,29 @@ def open_sls(world: World, by: str, body: dict[str, Any]) -> Connection:
 
 def agreed(world: World, domain: str, name: str = "there") -> AgreedSls:
     return [one for one in world.ledgers[domain].slss() if one.name == name][-1]
+
+
+def test_a_neighbour_asks_for_no_sls_of_others(open_world: World) -> None:
+    """The other side of one between this domain and a third one is that, and not whoever says so."""
+    esnet = open_world.domains["esnet"]
+    request = opening(words("taken", "esnet", "lbnl-edge:eth1"), esnet.network, "esnet")
+    body = {
+        "kind": "reserve", "connection": "sls:anl-1", "version": 1, "why": "", "segments": [],
+        "content": replace(request, origin="anl").to_text(own=False),
+    }  # fmt: skip
+    anl = open_world.domains["anl"]
+    (answer,) = esnet.hear(signed_message(anl.key, "esnet", body, NOW))
+    heard, _ = checked_message(answer, "esnet", anl.neighbours["esnet"].certificate, "anl", NOW)
+    assert heard["kind"] == "reserveFailed"
+    assert "anl asks for an SLS between esnet and lbnl, in the name of anl" in heard["why"]
+
+
+@pytest.mark.parametrize("key", ["until", "ended_at"])
+def test_a_request_beyond_the_calendar_is_none(key: str) -> None:
+    network = lab_of("anl")
+    document = json.loads(opening(anl_to_esnet(), network, "anl").to_text(own=False))
+    with pytest.raises(NotThatWay, match="no request for an SLS"):
+        SlsRequest.from_text(json.dumps({**document, key: "9999-12-31T23:59:59-14:00"}), network)
 
 
 def change(
