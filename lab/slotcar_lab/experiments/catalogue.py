@@ -32,6 +32,7 @@ APART = (
     "a1-2",
     "class-shares",
     "emerge-4-legs",
+    "medical-images",
     "qbss-wan",
     "nict-queue",
 )

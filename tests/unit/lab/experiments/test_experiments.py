@@ -45,6 +45,7 @@ FILES = [
     ("class_shares/inventory", "class_shares/reservations.yml", True),
     ("datagrid/congested", "qbss_1/reservations.yml", True),
     ("datagrid/congested", "qbss_wan/reservations.yml", True),
+    ("datagrid/congested", "medical_images/reservations.yml", True),
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
     ("nict_af/inventory", "nict_af/reservations.yml", True),
     ("nict_queue/ms_12", "nict_queue/reservations.yml", True),
