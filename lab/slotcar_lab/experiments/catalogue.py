@@ -15,27 +15,26 @@ NAMES = (
     "emerge-2",
     "emerge-3",
     "emerge-4",
+    "emerge-4-legs",
     "policer-burst",
     "wrr-share",
     "drr-delay",
     "qbss-1",
     "qbss-2",
     "qbss-3",
+    "qbss-wan",
     "loss-pattern",
     "ecn",
     "nict-af",
     "nict-share",
-)
-#: Run by their names, and in the next report that is made of one commit.
-APART = (
+    "nict-queue",
     "a1-1",
     "a1-2",
     "class-shares",
-    "emerge-4-legs",
     "medical-images",
-    "qbss-wan",
-    "nict-queue",
 )
+#: Run by their names, and in the next report that is made of one commit.
+APART: tuple[str, ...] = ()
 
 
 def find(name: str) -> Experiment:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from slotcar_lab.experiments import a1_1, a1_2
-from slotcar_lab.experiments.catalogue import APART, find
 from slotcar_lab.experiments.model import Verdict
 
 AS_THE_PAPER, AS_PROMISED, DIFFERS = Verdict.AS_THE_PAPER, Verdict.AS_PROMISED, Verdict.DIFFERS
@@ -34,11 +33,6 @@ def test_figure_1_is_judged_beside_raw_datagrams() -> None:
     assert [row.verdict for row in a1_1._rows(whole | {("again", BLOCK + 1): whole["again", BLOCK] * 0.999})][
         5
     ] is DIFFERS
-
-
-@pytest.mark.parametrize("name", APART)
-def test_experiments_that_no_report_has_yet_are_run_by_name(name: str) -> None:
-    assert find(name).name == name
 
 
 def test_figure_1_is_a_curve_for_each_way_to_send() -> None:
