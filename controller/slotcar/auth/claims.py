@@ -51,6 +51,7 @@ def caller_of(claims: Mapping[str, Any], issuer: Issuer, site: Site, expires_at:
         community=known.community or community,
         domain=known.domain,
         is_program=known.is_program or _is_program(claims, subject, mapping),
+        of_issuer=True,
     )
     return replace(caller, member_of=member_of, proof=proof_of(issuer.url, subject))
 

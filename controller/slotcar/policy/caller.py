@@ -26,6 +26,7 @@ class Memberships:
     Attributes:
         is_program: it is no person.
         is_neighbour: it is the controller of `domain`, which asks for what its own users asked it for.
+        of_issuer: an issuer said some of it, which nobody can look up again once its token is gone.
     """
 
     groups: frozenset[str] = frozenset()
@@ -33,6 +34,7 @@ class Memberships:
     domain: str | None = None
     is_program: bool = False
     is_neighbour: bool = False
+    of_issuer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

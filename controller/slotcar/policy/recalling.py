@@ -25,6 +25,10 @@ def kept_of(caller: Caller, owner: str, together: str = "") -> Mapping[str, Any]
             kept["owner"] = caller.owner
     if caller.member_of.groups:
         kept["groups"] = sorted(caller.member_of.groups)
+    if caller.member_of.of_issuer and caller.member_of.is_program:
+        kept["program"] = True
+    if caller.member_of.of_issuer and caller.member_of.community is not None:
+        kept["community"] = caller.member_of.community
     if caller.delegate is not None:
         kept["as"] = caller.name
     if together:
@@ -33,8 +37,8 @@ def kept_of(caller: Caller, owner: str, together: str = "") -> Mapping[str, Any]
 
 
 def recalled(actor: str, owner: str, kept: Mapping[str, Any] | None, site: Site) -> Caller:
-    """Who asked, as policies of the site see it: by its name and owner as the site has them, and in the groups of then that
-    the site does not list."""
+    """Who asked, as policies of the site see it: by its name and owner as the site has them, in the groups of then that the
+    site does not list, and as what its issuer said that it is."""
     details = kept or {}
     if "neighbour" in details:
         return neighbour(str(details["neighbour"]), site.policies)
@@ -44,4 +48,11 @@ def recalled(actor: str, owner: str, kept: Mapping[str, Any] | None, site: Site)
     )
     others = frozenset(details.get("groups", ())) - site.groups.keys()
     proof = str(details.get("proof", ""))
-    return replace(caller, proof=proof, member_of=replace(caller.member_of, groups=caller.member_of.groups | others))
+    known = caller.member_of
+    member_of = replace(
+        known,
+        groups=known.groups | others,
+        community=known.community or details.get("community"),
+        is_program=known.is_program or details.get("program") is True,
+    )
+    return replace(caller, proof=proof, member_of=member_of)
