@@ -49,6 +49,7 @@ FILES = [
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
     ("nict_af/inventory", "nict_af/reservations.yml", True),
     ("nict_queue/ms_12", "nict_queue/reservations.yml", True),
+    ("tail_drop/inventory", "tail_drop/reservations.yml", True),
 ]
 
 
