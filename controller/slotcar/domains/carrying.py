@@ -52,8 +52,19 @@ class HttpsCarrier:
                 f"{neighbour.name} did not answer at {neighbour.controller} within {TIMEOUT_S:g} s"
             ) from error
         except httpx.HTTPError as error:
-            why = printable(str(error)) or type(error).__name__
+            why = self._words(neighbour, printable(str(error)) or type(error).__name__)
             raise NotReached(f"{neighbour.name} was not reached at {neighbour.controller}: {why}") from error
+
+    def _words(self, neighbour: Neighbour, why: str) -> str:
+        """What TLS says of certificates, for those who exchanged them."""
+        if "CERTIFICATE_VERIFY_FAILED" in why:
+            return (
+                f"another certificate is shown there than the inventory has of {neighbour.name}, whose SHA-256 is"
+                f" {neighbour.certificate.fingerprint}: read the two to each other"
+            )
+        if "disconnected" in why or "alert" in why:
+            return f"{why}; perhaps its inventory has another certificate of {self._key.domain}"
+        return why
 
     def close(self) -> None:
         for client in self._clients.values():
