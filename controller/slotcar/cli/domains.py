@@ -88,6 +88,8 @@ def list_(api: Api = None, token_file: TokenFile = None) -> None:
 def reserve(file: File, api: Api = None, token_file: TokenFile = None) -> None:
     """Reserve over several domains: this controller asks the next one, and so on. All commit, or none (exit code 3).
 
+    Where a domain has not answered in time it may still come about (exit code 1): `slotcar domains show` says it.
+
     Of a group (`together:`) all members are committed in all domains, or none is.
     """
     from slotcar_client.wire.verbs import Connect, ConnectTogether

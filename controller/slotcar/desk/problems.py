@@ -63,6 +63,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
     (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
     (domain_errors.UnknownConnection, 404, "unknown-connection", "There is no such connection"),
+    (domain_errors.ConnectionUndecided, 409, "undecided", "The domains have not decided yet"),
     (domain_errors.ConnectionRefused, 409, "refused-by-domain", "A domain refuses"),
     (domain_errors.TicketRefused, 409, "ticket-refused", "The ticket is not taken"),
     (domain_errors.NotAuthentic, 403, "not-a-neighbour", "It is not from whom it says"),

@@ -25,7 +25,14 @@ from slotcar.book.errors import LedgerUnavailable, ProgressRefused
 from slotcar.domains import protocol, together, volumes
 from slotcar.domains.delays import DelayPart, Parts, shared_out
 from slotcar.domains.enquiring import FreeBehind, Steps, at_most, joined_with, with_worst
-from slotcar.domains.errors import ConnectionRefused, NotAuthentic, NotThatWay, TicketRefused, UnknownConnection
+from slotcar.domains.errors import (
+    ConnectionRefused,
+    ConnectionUndecided,
+    NotAuthentic,
+    NotThatWay,
+    TicketRefused,
+    UnknownConnection,
+)
 from slotcar.domains.keeping import connection_of, row_of
 from slotcar.domains.keys import DomainKey
 from slotcar.domains.model import OVER, Connection, ConnectionPhase, Deed, DeedResult, Kind, PeerMessage
@@ -300,7 +307,7 @@ class Agreement:
         """The connections that are reserved together, once they are in force.
 
         Raises:
-            ConnectionRefused: one was refused, and with it all; or they are not decided yet.
+            ConnectionRefused: one was refused, and with it all. ConnectionUndecided.
         """
         until_s = time.monotonic() + timeout_s
         connections = [self.settled(each, max(0.0, until_s - time.monotonic())) for each in members]
@@ -632,12 +639,14 @@ class Agreement:
         """The connection once an attempt is in force.
 
         Raises:
-            ConnectionRefused: it failed, or is not decided yet.
+            ConnectionRefused: it failed. ConnectionUndecided.
         """
         connection = self.settled(connection_id, timeout_s)
         if connection.committed >= version:
             return connection
-        raise ConnectionRefused(connection.why or self._undecided(connection))
+        if connection.why:
+            raise ConnectionRefused(connection.why)
+        raise ConnectionUndecided(self._undecided(connection))
 
     def _undecided(self, connection: Connection) -> str:
         """That it may still come about, until when, and what is known of who is waited for."""

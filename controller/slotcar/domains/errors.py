@@ -29,6 +29,10 @@ class ConnectionRefused(SlotcarError):
     """A connection over several domains did not come about, or did not change; the message says which domain said no."""
 
 
+class ConnectionUndecided(ConnectionRefused):
+    """A connection is not in force, and may still come to be: a domain has not answered yet."""
+
+
 class UnknownConnection(SlotcarError):
     def __init__(self, connection: str) -> None:
         super().__init__(f"there is no connection {connection}")

@@ -15,7 +15,7 @@ from slotcar.base.problems import SlotcarError
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.failures import exit_code
 from slotcar.desk.problems import wire_problem
-from slotcar.domains.errors import ConnectionRefused
+from slotcar.domains.errors import ConnectionRefused, ConnectionUndecided
 from slotcar.platforms.model import Unrenderable
 from tests.support.checkout import PYTHONPATH
 from tests.support.command_line import in_this_process
@@ -68,6 +68,10 @@ def test_no_document_names_a_code_that_is_none() -> None:
 @pytest.mark.parametrize("error", [ConnectionRefused("lbnl: no room"), Unrenderable("no queue is left")])
 def test_what_is_refused_here_or_by_another_domain_ends_with_the_same_code(error: SlotcarError) -> None:
     assert [exit_code(one) for one in (error, wire_problem(error))] == [ExitCode.REFUSED] * 2
+
+
+def test_what_may_still_come_about_is_no_refusal() -> None:
+    assert exit_code(wire_problem(ConnectionUndecided("anl: the domains have not agreed yet"))) == ExitCode.ERROR
 
 
 @pytest.mark.slow
