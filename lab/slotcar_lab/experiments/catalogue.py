@@ -34,7 +34,7 @@ NAMES = (
     "medical-images",
 )
 #: Run by their names: they came after the report that is kept, which is of one commit. The next one has them.
-APART: tuple[str, ...] = ("tail-drop", "wan-throughput")
+APART: tuple[str, ...] = ("tail-drop", "wan-throughput", "ecn-marks")
 
 
 def find(name: str) -> Experiment:

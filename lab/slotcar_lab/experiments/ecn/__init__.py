@@ -32,8 +32,8 @@ OVER_S, PATIENCE_S = 1.0, 60.0
 BEST_EFFORT = "51c3:"
 #: "The maximum range [140,160]" of a queue of 160: its uppermost eighth.
 UPPERMOST = 0.875
-#: Routers whose link is congested, in the order of the path.
-CONGESTED = ("near", "mid")
+#: Routers whose link is congested, with its interface, in the order of the path.
+CONGESTED = (("near", "eth1"), ("mid", "eth2"))
 WORDS = {False: "without ECN", True: "with ECN"}
 HOSTS = ("source-a", "source-b", "source-c", "sink-a", "sink-b")
 
@@ -84,13 +84,15 @@ PEAKS = Rule(
 @dataclass(frozen=True, slots=True)
 class Ran:
     """One run. `keeping` and `fresh` are the seconds that each transaction took, on a connection that stayed and on one of
-    its own; `depths` are those of best effort's queue by the congested interface, the first link's first."""
+    its own; `depths` are those of best effort's queue by the congested interface, the first link's first; `received_bps`
+    and `retransmitted` are of the flows over all links, `cross_bps` of those over the last one alone."""
 
     keeping: tuple[float, ...]
     fresh: tuple[float, ...]
     received_bps: float
     retransmitted: int
     depths: tuple[tuple[Depth, ...], ...]
+    cross_bps: float = 0.0
 
 
 Runs = Mapping[tuple[int, bool], Ran]
@@ -100,7 +102,7 @@ def measure(bench: Bench) -> Findings:
     runs: dict[tuple[int, bool], Ran] = {}
     for points in (1,) if bench.smoke else (1, 2):
         for ecn in (False, True):
-            runs[points, ecn] = _run(bench, points, ecn=ecn)
+            runs[points, ecn] = run(bench, points, ecn=ecn)
             one = runs[points, ecn]
             words = (
                 f"{len(one.keeping)} and {len(one.fresh)} transactions, {one.received_bps / 1e6:.1f} Mb/s of the lab"
@@ -120,12 +122,12 @@ def _rows(runs: Runs) -> tuple[Row, ...]:
     peaks_note = (
         f"without {peaks[False]:.1f} %, of {len(without.depths[0])} instants" if peaks[False] is not None else ""
     )
-    again = _part(with_ecn.retransmitted, without.retransmitted)
+    again = part(with_ecn.retransmitted, without.retransmitted)
     return (
         GAIN.judge(gain, note=note),
         GAIN_TWICE.judge(gain_twice, gain, note=note_twice),
         FRESH.judge(gain_fresh, note=note_fresh),
-        THROUGHPUT.judge(_part(with_ecn.received_bps, without.received_bps)),
+        THROUGHPUT.judge(part(with_ecn.received_bps, without.received_bps)),
         SENT_AGAIN.judge(again, note=f"{with_ecn.retransmitted} of {without.retransmitted}"),
         PEAKS.judge(peaks[True], peaks[False], note=peaks_note),
     )
@@ -140,16 +142,18 @@ def _gain(runs: Runs, points: int, kind: str) -> tuple[float | None, str]:
         f"{len(took)} {word}, {_slow(took)} of them above {SLOW_S:g} s"
         for took, word in ((with_ecn, "with"), (without, "without"))
     ]
-    return _part(len(with_ecn), len(without)), "; ".join(parts)
+    return part(len(with_ecn), len(without)), "; ".join(parts)
 
 
 def _slow(took_s: Sequence[float]) -> int:
     return sum(one > SLOW_S for one in took_s)
 
 
-def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
+def run(bench: Bench, points: int, *, ecn: bool, sack: bool = True) -> Ran:
+    """Long flows and transactions over so many congestion points, on ends that know these two or do not."""
     for host in HOSTS:
-        bench.lab.check(host, ["sh", "-c", f"echo {int(ecn)} >/proc/sys/net/ipv4/tcp_ecn"])
+        knows = f"cd /proc/sys/net/ipv4 && echo {int(ecn)} >tcp_ecn && echo {int(sack)} >tcp_sack"
+        bench.lab.check(host, ["sh", "-c", knows])
     measure_s = SMOKE_S if bench.smoke else MEASURE_S
     pairs = [("source-a", "sink-a", bench.scale.lab(LONG_FLOWS))]
     if points > 1:
@@ -163,16 +167,14 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     clients = [_iperf3(bench, begin, *pair, measure_s) for pair in pairs]
     questions = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
     transactions = _transactions(bench, "sink-a", "ask", {**questions, "begin": bench.by_the_nodes(begin)})
-    samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
+    samplers = [Sampler(bench.lab, *link) for link in CONGESTED[:points]]
     bench.wait_until(begin + SETTLE_S + measure_s + OVER_S)
     since = bench.by_the_nodes(begin + SETTLE_S)
     measured = Phase("measured", since, since + measure_s)
     depths = tuple(_of_best_effort(one.depths(), measured) for one in samplers)
     for process in (transactions, *clients):
         bench.wait_ended(process, PATIENCE_S)
-    report = json.loads(clients[0].stdout)
-    if "error" in report:
-        raise LabError(f"iperf3: {report['error']}")
+    reports = [_ended(client) for client in clients]
     took = json.loads(transactions.stdout)
     for process in (*servers, *clients, serving, transactions):
         process.close()
@@ -180,10 +182,24 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
         keeping=tuple(took["keeping"]),
         fresh=tuple(took["fresh"]),
         # The server's own figure, which comes back to the client.
-        received_bps=report["end"]["sum_received"]["bits_per_second"],
-        retransmitted=report["end"]["sum_sent"]["retransmits"],
+        received_bps=reports[0]["sum_received"]["bits_per_second"],
+        retransmitted=reports[0]["sum_sent"]["retransmits"],
         depths=depths,
+        cross_bps=sum(report["sum_received"]["bits_per_second"] for report in reports[1:]),
     )
+
+
+def _ended(client: LabProcess) -> dict[str, Any]:
+    """What iperf3 counted at its end.
+
+    Raises:
+        LabError: it did not get that far.
+    """
+    report: dict[str, Any] = json.loads(client.stdout)
+    if "error" in report:
+        raise LabError(f"iperf3: {report['error']}")
+    ended: dict[str, Any] = report["end"]
+    return ended
 
 
 def _of_best_effort(depths: Sequence[Depth], phase: Phase) -> tuple[Depth, ...]:
@@ -200,7 +216,8 @@ def _transactions(bench: Bench, node: str, role: str, spec: dict[str, Any]) -> L
     return bench.lab.start_python(node, SCRIPT, role, json.dumps(spec))
 
 
-def _part(ours: float, others: float) -> float | None:
+def part(ours: float, others: float) -> float | None:
+    """Per cent of another figure; None where that is nothing."""
     return 100 * ours / others if others else None
 
 
@@ -217,7 +234,7 @@ def _peaks(runs: Runs, *, ecn: bool) -> float | None:
 def _plots(runs: Runs) -> tuple[Plot, ...]:
     plots = []
     for points in sorted({points for points, _ in runs}):
-        for number, router in enumerate(CONGESTED[:points]):
+        for number, (router, _) in enumerate(CONGESTED[:points]):
             of = {ecn: runs[points, ecn].depths[number] for ecn in (False, True)}
             title = "Queue length" if points == 1 else f"Queue length at {router}, two congestion points"
             slug = "histogram" if points == 1 else f"histogram-{router}"
