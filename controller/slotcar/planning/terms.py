@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from slotcar.base.problems import InvalidInput, Problem
@@ -55,12 +55,12 @@ def _reserving(site: Site, network: Network) -> ReservingRules:
 
 
 def _not_in_network(site: Site, network: Network) -> Iterator[Problem]:
-    interfaces = (str(one.id) for device in network.devices.values() for one in device.interfaces.values())
-    known = {
+    known: dict[str, Collection[str]] = {
         "Host": {*network.hosts, *network.devices},
         "Domain": {*network.domains, *site.domains},
-        "Link": set(interfaces),
     }
+    if "Link" in {kind for rule in site.policies.rules for kind, _ in rule.entities}:
+        known["Link"] = {str(one.id) for device in network.devices.values() for one in device.interfaces.values()}
     return nearly_named(site.policies.rules, known)
 
 

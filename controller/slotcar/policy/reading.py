@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -32,12 +32,13 @@ class PolicyRule:
 
     Attributes:
         name: its `@id`, by which people are told of it.
-        form: as Cedar writes a policy in JSON.
+        form: as Cedar writes a policy in JSON. entities: what it names, as type and name.
     """
 
     name: str
     statement: Statement
     form: Mapping[str, Any]
+    entities: Set[tuple[str, str]]
 
     @property
     def ships(self) -> bool:
@@ -143,7 +144,7 @@ def _read(statement: Statement) -> tuple[PolicyRule | None, Sequence[Problem]]:
         for word in re.findall(r"\{(\w*)\}", annotations.get(key) or "")
         if word not in PLACEHOLDERS
     ]
-    return PolicyRule(name, statement, form), errors
+    return PolicyRule(name, statement, form, entities_in(form)), errors
 
 
 _KNOWN = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
@@ -160,11 +161,18 @@ def _problem(statement: Statement, words: str, name: str) -> Problem:
 
 def entities_in(form: Any) -> set[tuple[str, str]]:
     """What a policy names, as type and name."""
-    if isinstance(form, Mapping):
-        if set(form) == {"type", "id"} and all(isinstance(one, str) for one in form.values()):
-            return {(form["type"], form["id"])}
-        return {named for one in form.values() for named in entities_in(one)}
-    return {named for one in form for named in entities_in(one)} if isinstance(form, list) else set()
+    named, left = set(), [form]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, Mapping):
+            kind, name = one.get("type"), one.get("id")
+            if len(one) == 2 and isinstance(kind, str) and isinstance(name, str):
+                named.add((kind, name))
+            else:
+                left.extend(one.values())
+    return named
 
 
 def _repeated(rules: Sequence[PolicyRule]) -> Iterable[Problem]:

@@ -11,7 +11,7 @@ from slotcar.base.located_yaml import line_of
 from slotcar.base.problems import Problem
 from slotcar.base.vocabulary import Service
 from slotcar.policy.caller import Role
-from slotcar.policy.reading import PolicyRule, entities_in
+from slotcar.policy.reading import PolicyRule
 
 _CEDAR = ".cedar"
 _FILES = ("site.yml", "issuers.yml", "certificates.yml", "accounts.yml")
@@ -38,7 +38,7 @@ def communities_of_nobody(
     Args:
         of_issuers: of each issuer, in the order of the file.
     """
-    named = {name for rule in rules for kind, name in entities_in(rule.form) if kind == "Community"} | set(of_site)
+    named = {name for rule in rules for kind, name in rule.entities if kind == "Community"} | set(of_site)
     path = folder / "issuers.yml"
     words = "is no community of site.yml, and no policy speaks of it"
     for number, communities in enumerate(of_issuers):
@@ -60,7 +60,7 @@ def without_members(
         "Community": set(communities),
     }
     for rule in rules:
-        for kind, name in sorted(entities_in(rule.form)):
+        for kind, name in sorted(rule.entities):
             if name in known.get(kind, {name}):
                 continue
             listed = ", ".join(sorted(known[kind])) or "none"
@@ -77,7 +77,7 @@ def nearly_named(rules: Iterable[PolicyRule], known: Mapping[str, Collection[str
         known: names in the inventory, by the type of the entity.
     """
     for rule in rules:
-        for kind, name in sorted(entities_in(rule.form)):
+        for kind, name in sorted(rule.entities):
             if name in known.get(kind, {name}):
                 continue
             if near := get_close_matches(name, sorted(known[kind]), n=1, cutoff=0.8):
