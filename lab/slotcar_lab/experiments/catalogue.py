@@ -15,26 +15,30 @@ NAMES = (
     "emerge-2",
     "emerge-3",
     "emerge-4",
-    "emerge-4-legs",
     "policer-burst",
     "wrr-share",
     "drr-delay",
     "qbss-1",
     "qbss-2",
     "qbss-3",
-    "qbss-wan",
     "loss-pattern",
     "ecn",
     "nict-af",
     "nict-share",
-    "nict-queue",
+)
+#: Run by their names: they came after the report that is kept, which is of one commit. The next one has them.
+APART = (
     "a1-1",
     "a1-2",
     "class-shares",
+    "ecn-marks",
+    "emerge-4-legs",
     "medical-images",
+    "nict-queue",
+    "qbss-wan",
+    "tail-drop",
+    "wan-throughput",
 )
-#: Run by their names: they came after the report that is kept, which is of one commit. The next one has them.
-APART: tuple[str, ...] = ("tail-drop", "wan-throughput", "ecn-marks")
 
 
 def find(name: str) -> Experiment:
