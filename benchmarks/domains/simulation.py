@@ -182,6 +182,9 @@ class TableSegments:
     def is_in_force(self, connection: Connection) -> bool:
         return connection.id in self.held
 
+    def has_held(self, connection: Connection) -> bool:
+        return connection.id in self.held
+
     def changed(self) -> tuple[str, ...]:
         return ()
 

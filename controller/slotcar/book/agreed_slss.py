@@ -37,10 +37,12 @@ class SlsForm:
 
     @property
     def end(self) -> datetime:
-        """From when on it does not hold."""
+        """From when on it does not hold: of one that was ended before it began, from then on."""
         window = self.window
-        assert self.sls.validity is not None
-        return window.end if window else self.sls.validity.start
+        if window is not None:
+            return window.end
+        assert self.ended_at is not None
+        return self.ended_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,13 @@ class LedgerSegments:
         entry = self.entry(connection)
         return entry is not None and entry.state in (State.COMMITTED, State.ENDED)
 
+    def has_held(self, connection: Connection) -> bool:
+        entry = self.entry(connection)
+        if entry is None or connection.version == 1:
+            return entry is not None and entry.state is State.HELD
+        proposed = entry.proposed
+        return proposed is not None and proposed.reservation.slots == self._reservation(connection).slots
+
     def changed(self) -> Collection[str]:
         """Nothing at first: by then everything is looked at."""
         ids, self._last_event = self.desk.ledger.changed_labels(LABEL, self._last_event)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from slotcar.base.timebase import Window
 from slotcar.book.agreed_slss import AgreedSls, SlsAttempt, is_due
-from slotcar.book.slss import CloseSls, CommitSls, FinishSlss, HoldSls, KeepSls, OnSls, ReleaseSls
+from slotcar.book.slss import CloseSls, CommitSls, FinishSlss, HoldSls, KeepSls, OnSls, ReleaseSls, promises
 from slotcar.desk.deeds import caller_of, result_of
 from slotcar.desk.desk import Desk
 from slotcar.domains.model import Connection, Deed, DeedResult
@@ -51,6 +52,12 @@ class LedgerSlss:
     def tick(self, now: datetime) -> None:
         if any(is_due(one, now) for one in self.desk.ledger.follow_slss()):
             self.desk.ledger.run(FinishSlss(now))
+
+    def slss(self) -> Sequence[AgreedSls]:
+        return self.desk.ledger.follow_slss()
+
+    def promises(self, name: str, now: datetime) -> Sequence[tuple[Window, int]]:
+        return self.desk.ledger.ask(lambda tables: promises(tables, name, now), now)[0]
 
     def _done(self, deed: Deed, connection: Connection, now: datetime) -> None:
         """

@@ -50,6 +50,7 @@ from slotcar.domains.segment_states import (
     tells,
 )
 from slotcar.domains.sls_requests import PREFIX, SlsRequest, is_about_sls
+from slotcar.domains.slss_with_reservations import WITH_RESERVATIONS, SlssWithReservations, holds_nothing_yet
 from slotcar.domains.subjects import Keeper, RequestedWay, Subject
 from slotcar.domains.tickets import LARGEST_CLOCK_DIFFERENCE, checked_message, issuer_of, signed_message
 from slotcar.domains.volumes import Volume
@@ -74,6 +75,8 @@ LOOK_AT_SLOTS = timedelta(seconds=5)
 FORGET_TICKETS_EVERY = timedelta(hours=1)
 #: A volume that its slots do not move in time is planned again so often: room may have come free.
 PLAN_AGAIN = timedelta(seconds=60)
+#: A neighbour that does not let an SLS be changed down is asked again so often.
+CHANGE_DOWN_AGAIN = timedelta(seconds=60)
 #: What is asked, and answered, of what is free: it belongs to no connection, and changes nothing.
 ENQUIRE, FREE = "enquire", "free"
 #: What is known of the slot of a connection of which nothing was looked at.
@@ -94,6 +97,9 @@ class SegmentKeeper(Keeper, Protocol):
         Raises:
             SlotcarError: nothing can be said of it.
         """
+
+    def has_held(self, connection: Connection) -> bool:
+        """Whether what the attempt asks for is held already."""
 
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         """The request as this domain's ledger has it."""
@@ -179,6 +185,7 @@ class Agreement:
     _repeats: dict[PeerMessage, _Repeats] = field(default_factory=dict)
     _queried_at: dict[tuple[str, str], datetime] = field(default_factory=dict)
     _planned_at: dict[str, datetime] = field(default_factory=dict)
+    _changed_down_at: dict[str, datetime] = field(default_factory=dict)
     _slots: dict[str, tuple[str, bool]] = field(default_factory=dict)
     #: Connections of which a slot is open, and when it was looked at what devices have of it.
     _open: dict[str, datetime] = field(default_factory=dict)
@@ -813,11 +820,56 @@ class Agreement:
             self._say(message)
 
     def _done(self, deed: Deed, connection: Connection) -> DeedResult | None:
+        """None where it cannot be done yet: it is asked for again."""
         try:
-            return self._subject(connection.id).keeper.do(deed, connection, self.now())
+            if deed is not Deed.HOLD or is_about_sls(connection.id):
+                return self._subject(connection.id).keeper.do(deed, connection, self.now())
+            return self._held(connection)
         except LedgerUnavailable as error:
             log.warning("a segment waits for the ledger", connection=connection.id, because=str(error))
             return None
+
+    def _held(self, connection: Connection) -> DeedResult | None:
+        """Holds a segment, once the SLSs with the next domain have room for it, where these go with reservations."""
+        why = self._room_with_next(connection)
+        if why != "":
+            return None if why is None else DeedResult(Deed.HOLD, connection.version, why)
+        result = self.segments.do(Deed.HOLD, connection, self.now())
+        if result.why and self._room_with_next(connection) is None:
+            return None  # somebody else took the room
+        return result
+
+    def _room_with_next(self, connection: Connection) -> str | None:
+        """Empty where there is room, or the ledger is to say that; None while it is agreed on; else why there is none."""
+        goes_with, neighbour = self._slss_with_reservations, self.network.domains.get(connection.next or "")
+        if goes_with is None or neighbour is None or not neighbour.sls_with_reservations:
+            return ""
+        if neighbour.name not in self.neighbours or self.segments.has_held(connection):
+            return ""
+        request = PeerRequest.from_text(connection.request)
+        if request.local.claim is not None:
+            return ""
+        try:
+            reservation = self.segments.own_reservation(request, connection.id)
+            before = None
+            if connection.committed:
+                in_force = PeerRequest.from_text(connection.in_force)
+                before = self.segments.own_reservation(in_force, connection.id)
+            return goes_with.room(connection, reservation, before, self.now())
+        except LedgerUnavailable:
+            raise
+        except SlotcarError as error:
+            return self._named(error)
+
+    @property
+    def _slss_with_reservations(self) -> SlssWithReservations | None:
+        if self.slss is None:
+            return None
+        return SlssWithReservations(self.name, self.network, self.slss.keeper, self.store, self._agree_for_itself)
+
+    def _agree_for_itself(self, request: SlsRequest, connection_id: str) -> None:
+        """Begins an attempt about an SLS that no person asked for: the inventory did."""
+        self.agree_on(request, Asker(f"domain {self.name}", {"role": "operator"}), connection_id=connection_id)
 
     def _unsaid(self, connection_id: str) -> list[PeerMessage]:
         """What is to be said and was not said lately."""
@@ -904,6 +956,7 @@ class Agreement:
         now = self.now()
         if self.slss is not None:
             self.slss.tick(now)
+            self._change_down(now)
         for row in (*self.store.unsettled(), *self.store.over(now, ConnectionPhase.START.value)):
             self._alone(row.id, lambda row=row: self._elapse(row.id, now))  # type: ignore[misc]
         for row in self._due(now):
@@ -913,6 +966,18 @@ class Agreement:
             if now - looked_at >= LOOK_AT_SLOTS:
                 self._alone(connection_id, lambda each=connection_id: self._look_at_slot(each, now))  # type: ignore[misc]
         self.forget(now)
+
+    def _change_down(self, now: datetime) -> None:
+        """Has SLSs that went up with reservations go down with them."""
+        goes_with = self._slss_with_reservations
+        if goes_with is None:
+            return
+        for of, request in goes_with.too_large(now):
+            if now - self._changed_down_at.get(of, _LONG_AGO) < CHANGE_DOWN_AGAIN:
+                continue
+            self._changed_down_at[of] = now
+            attempt = f"{WITH_RESERVATIONS}{self.name}-{secrets.token_hex(8)}"
+            self._alone(of, lambda: self._agree_for_itself(request, attempt))  # noqa: B023
 
     def _elapse(self, connection_id: str, now: datetime) -> None:
         after = self._step(connection_id, lambda each: protocol.elapsed(each, now))
@@ -1013,6 +1078,9 @@ class Agreement:
         with self._changed:
             old, long_ago = now - 4 * LONGEST_REPEAT, now - 2 * ASK_EVERY
             self._repeats = {message: each for message, each in self._repeats.items() if each.at > old}
+            self._changed_down_at = {
+                key: at for key, at in self._changed_down_at.items() if now - at < CHANGE_DOWN_AGAIN
+            }
             self._planned_at = {key: at for key, at in self._planned_at.items() if now - at < PLAN_AGAIN}
             self._queried_at = {key: at for key, at in self._queried_at.items() if at > long_ago}
             self._slots = {key: each for key, each in self._slots.items() if key in self._open or each != _NO_SLOT}
@@ -1047,8 +1115,16 @@ class Agreement:
             self._say(news)
         for neighbour in tells(before, after):
             self._say(self._telling(after, neighbour))
+        if is_about_sls(after.id) and after.is_settled and not before.is_settled:
+            self.spread(self._go_on)
         if after.members and after.phase is not before.phase:
             self.spread(lambda: self._decide_together(after.members))
+
+    def _go_on(self) -> None:
+        """With what may have waited for an SLS."""
+        for row in self.store.unsettled():
+            if not is_about_sls(row.id) and holds_nothing_yet(connection_of(row)):
+                self._alone(row.id, lambda row=row: self.drive(row.id))  # type: ignore[misc]
 
     def _row(self, connection_id: str) -> ConnectionRow:
         row = self.store.find(connection_id)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from slotcar.base.timebase import Window
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.domains.errors import NotThatWay
 from slotcar.domains.keys import DomainCertificate, DomainKey
 from slotcar.domains.model import Connection, PeerMessage
@@ -22,6 +24,12 @@ class SlsKeeper(Keeper, Protocol):
 
     def tick(self, now: datetime) -> None:
         """What time brings."""
+
+    def slss(self) -> Sequence[AgreedSls]:
+        """Those that were agreed on, or are held, by now; those that are over too."""
+
+    def promises(self, name: str, now: datetime) -> Sequence[tuple[Window, int]]:
+        """What is promised of an SLS from now on: layer-3 rates in bit/s, and when."""
 
 
 @dataclass(slots=True)

@@ -154,6 +154,7 @@ def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Fin
         at_most_bps=variables.at_most,
         tells_free=variables.tells_free,
         sls_at_most_bps=variables.sls_at_most,
+        sls_with_reservations={service: one.burst for service, one in variables.sls_with_reservations.items()},
         services=variables.services,
         assured_classes={
             one: data.class_of(one, number) for number, (one, data) in enumerate(variables.assured_classes.items())

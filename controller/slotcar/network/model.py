@@ -188,6 +188,8 @@ class Domain(Frozen):
         at_most_bps: the highest rate of one reservation that it may ask for; None for any. services: for which it may ask;
             empty for those that there are SLSs for. tells_free: as a neighbour, it is told what is free here.
         sls_at_most_bps: the highest rate of an SLS that it may open or change by itself; None for none.
+        sls_with_reservations: as a neighbour, the services whose SLSs with it are opened, changed and ended with the
+            reservations that need them, and the bucket of each.
         assured_classes: its classes of the assured rate by name, in its order; empty where it has one alone.
     """
 
@@ -201,6 +203,7 @@ class Domain(Frozen):
     tells_free: bool = Field(default=True, exclude_if=lambda tells: tells)
     at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
     sls_at_most_bps: int | None = Field(default=None, exclude_if=lambda rate_bps: rate_bps is None)
+    sls_with_reservations: dict[Service, int] = Field(default_factory=dict, exclude_if=lambda services: not services)
     services: tuple[Service, ...] = Field(default=(), exclude_if=lambda services: not services)
     assured_classes: dict[str, AssuredClass] = Field(default_factory=dict, exclude_if=lambda classes: not classes)
 

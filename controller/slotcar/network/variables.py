@@ -457,6 +457,12 @@ class AssuredClassVariables(Frozen):
         return AssuredClass(name, number, self.share, self.code_points, drops, self.queue)
 
 
+class SlsWithReservationsVariables(Frozen):
+    """One entry of `sls_with_reservations` in `slotcar_domain`."""
+
+    burst: Annotated[Size, Field(ge=1_500)]
+
+
 class DomainVariables(Frozen):
     """The value of `slotcar_domain`."""
 
@@ -467,6 +473,9 @@ class DomainVariables(Frozen):
     at_most: Rate | None = None
     tells_free: bool = True
     sls_at_most: Rate | None = None
+    sls_with_reservations: dict[
+        Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], SlsWithReservationsVariables
+    ] = Field(default_factory=dict)
     services: tuple[Annotated[Service, BeforeValidator(lambda value: _promises_a_rate(value))], ...] = ()
     assured_classes: dict[AssuredClassName, AssuredClassVariables] = Field(default_factory=dict)
     description: Annotated[str, StringConstraints(max_length=200)] = ""

@@ -66,8 +66,9 @@ def _nothing_left(reservation: Reservation, paths: Sequence[Path], network: Netw
 
 def _capacity_bps(resource: ResourceId, reservation: Reservation, network: Network) -> int:
     place = resource.interface
+    agreement = network.sls.get(resource.place)
     return (
-        network.sls[resource.place].rate_bps
+        (agreement.rate_bps if agreement else 0)  # one that is opened with the reservation is not there yet
         if place is None
         else network.interface(place).share_bps(reservation.service, reservation.assured_class or "")
     )

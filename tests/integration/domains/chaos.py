@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from slotcar.base.problems import SlotcarError
+from slotcar.base.timebase import Window
+from slotcar.book.agreed_slss import AgreedSls
 from slotcar.book.model import State
 from slotcar.book.operation import Move
 from slotcar.domains.agreeing_on_volumes import Volumes
@@ -318,6 +320,9 @@ class _Segments:
     def is_in_force(self, connection: Connection) -> bool:
         return self.real.is_in_force(connection)
 
+    def has_held(self, connection: Connection) -> bool:
+        return self.real.has_held(connection)
+
     def own_reservation(self, request: PeerRequest, connection_id: str) -> Reservation:
         return self.real.own_reservation(request, connection_id)
 
@@ -361,3 +366,9 @@ class _Slss:
 
     def tick(self, now: datetime) -> None:
         self.real.tick(now)
+
+    def slss(self) -> Sequence[AgreedSls]:
+        return self.real.slss()
+
+    def promises(self, name: str, now: datetime) -> Sequence[tuple[Window, int]]:
+        return self.real.promises(name, now)

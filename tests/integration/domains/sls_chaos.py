@@ -109,6 +109,44 @@ class SlsChaos(Chaos):
         return sum(one.for_admission() is not None for one in self.world.ledgers["anl"].slss())
 
 
+@dataclass(slots=True)
+class WithReservations(SlsChaos):
+    """Nobody asks for SLSs: they go with reservations."""
+
+    @property
+    def wants(self) -> Sequence[Callable[[Agreement], None]]:
+        return (
+            self._reserve,
+            self._reserve,
+            self._reserve_together,
+            self._change,
+            self._change,
+            self._end,
+            self._cancel,
+        )
+
+    def run(self, length: timedelta) -> None:
+        SlsChaos.run(self, length)
+        for _ in range(12):  # what was opened is taken down after a while
+            self._step(timedelta(seconds=31))
+        if open_ones := {
+            name: one.store.unsettled() for name, one in self.world.domains.items() if one.store.unsettled()
+        }:
+            raise AssertionError(open_ones)
+
+    def problems(self) -> Iterator[str]:
+        yield from SlsChaos.problems(self)
+        for name in SIDES:
+            for one in self.world.ledgers[name].slss():
+                sls, promised = one.for_admission(), self._promises(name, one.name)
+                if sls is None or one.over:
+                    continue
+                if not promised:
+                    yield f"{name} has {one.name}, of which nothing is promised"
+                elif sls.rate_bps != max(rate_bps for _, rate_bps in promised):
+                    yield f"{name} has {sls.rate_bps} of {one.name}, of which {promised} is promised"
+
+
 def _words(one: AgreedSls | None) -> str:
     form = one.in_force if one else None
     return f"{form.sls.rate_bps} {form.window}" if form else "none"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.domains.chaos import HOUR, Chaos
-from tests.integration.domains.sls_chaos import SlsChaos
-from tests.integration.domains.slss import without_border
+from tests.integration.domains.sls_chaos import SlsChaos, WithReservations
+from tests.integration.domains.slss import with_reservations, without_border
 from tests.integration.domains.three import World, three
 
 FIRST = int(os.environ.get("SLOTCAR_CHAOS_SEED", "1"))
@@ -52,6 +52,36 @@ def test_an_hour_of_chaos_leaves_no_sls_half(open_world: World, seed: int) -> No
     chaos = run_with_slss(open_world, seed, HOUR)
     for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed", "changes of SLSs"):
         assert chaos.happened[fault], fault
+
+
+@pytest.fixture
+def going_world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[World]:
+    with three(server_url, migrated, tmp_path, with_reservations) as domains:
+        yield domains
+
+
+def run_with_reservations(world: World, seed: int, length: timedelta) -> WithReservations:
+    chaos = WithReservations(world, seed, busy=60)
+    chaos.run(length)
+    problems = list(chaos.problems())
+    in_force = f"{chaos.in_force()} connections and {chaos.slss_in_force()} SLSs in force"
+    print(f"seed {seed}: {len(chaos.connections)} connections, {in_force}; {dict(chaos.happened)}")
+    assert problems == [], f"seed {seed}"
+    return chaos
+
+
+def test_some_minutes_of_chaos_leave_slss_as_large_as_reservations(going_world: World) -> None:
+    chaos = run_with_reservations(going_world, 3, timedelta(minutes=8))
+    assert chaos.connections
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_hour_of_chaos_leaves_slss_as_large_as_reservations(going_world: World, seed: int) -> None:
+    chaos = run_with_reservations(going_world, seed, HOUR)
+    for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed"):
+        assert chaos.happened[fault], fault
+    assert (chaos.slss_in_force() > 0) == (chaos.in_force() > 0)
 
 
 def test_some_minutes_of_chaos_leave_nothing_half(world: World) -> None:

@@ -271,6 +271,8 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology, 
         ]
         if candidates:
             names.append(_fitting(candidates, reservation).name)
+        elif _is_opened_with_it(reservation, upstream, downstream):
+            names.append(sls_to_be(reservation.service, upstream.name, downstream.name))
         elif not (upstream.over_provisioned or downstream.over_provisioned):
             missing.append(f"from {upstream.name} into {downstream.name} at {next_hop.ingress}")
     if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
@@ -279,6 +281,17 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology, 
             f"there is no SLS for {reservation.service_class} {', nor '.join(missing)}, on the way between {ends}"
         )
     return tuple(names)
+
+
+def _is_opened_with_it(reservation: Reservation, upstream: Domain, downstream: Domain) -> bool:
+    """Whether the controllers of the two open the SLS that is missing with the reservation."""
+    neighbour = upstream if upstream.elsewhere else downstream
+    return neighbour.elsewhere and reservation.service in neighbour.sls_with_reservations
+
+
+def sls_to_be(service: Service, upstream: str, downstream: str) -> str:
+    """How a path names an SLS that is not there yet. No SLS has such a name, and admission finds nothing free in it."""
+    return f"for {service} from {upstream} into {downstream}, which is not opened yet"
 
 
 def _class_in(domain: Domain, reservation: Reservation) -> str:
