@@ -657,12 +657,11 @@ class Agreement:
 
     def _undecided(self, connection: Connection) -> str:
         """That it may still come about, until when, and what is known of who is waited for."""
-        awaited, until = connection.next or "", iso(connection.until.replace(microsecond=0))
-        trouble = self.meetings.troubles.get(awaited, "")
-        waits = f"; {awaited} has not answered yet" if awaited else ""
+        awaited, until = protocol.awaited(connection), iso(connection.until.replace(microsecond=0))
+        trouble = self.meetings.troubles.get(connection.next or "", "")
         reason = f" ({trouble.removeprefix(f'{self.name}: ')})" if trouble else ""
         return (
-            f"{self.name}: the domains have not agreed yet{waits}{reason}: connection {connection.id} is"
+            f"{self.name}: the domains have not agreed yet; {awaited}{reason}: connection {connection.id} is"
             f" {connection.phase.value}, and is given up where they have not agreed by {until}; see"
             f" `slotcar domains show {connection.id}`, or end it"
         )

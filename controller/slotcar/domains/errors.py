@@ -30,7 +30,7 @@ class ConnectionRefused(SlotcarError):
 
 
 class ConnectionUndecided(ConnectionRefused):
-    """A connection is not in force, and may still come to be: a domain has not answered yet."""
+    """A connection is not in force, and may still come to be; the message says who is waited for."""
 
 
 class UnknownConnection(SlotcarError):

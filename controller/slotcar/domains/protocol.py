@@ -178,6 +178,19 @@ def _nobody_answered(connection: Connection) -> str:
     return f"{connection.next} did not answer {connection.domain} within {waited}"
 
 
+def awaited(connection: Connection) -> str:
+    """Who is waited for in an attempt that is under way, in words."""
+    if connection.own is Own.MISSING:
+        return f"{connection.domain} does not hold its segment yet"
+    if connection.next is None or connection.next_says is NextSays.COMMITTED:
+        return f"{connection.domain} has not committed its segment yet"
+    if connection.next_says is NextSays.HELD:
+        return f"{connection.next} holds its segment, and has not said yet that it is committed"
+    if connection.by_agent:
+        return f"nobody has shown {connection.next}'s ticket yet"
+    return f"{connection.next} has not answered yet"
+
+
 def due_at(connection: Connection) -> datetime | None:
     """When `elapsed` changes something."""
     if connection.phase is ConnectionPhase.ENDED:
