@@ -68,8 +68,7 @@ class LedgerSegments:
         entry = self.entry(connection)
         if entry is None or connection.version == 1:
             return entry is not None and entry.state is State.HELD
-        proposed = entry.proposed
-        return proposed is not None and proposed.reservation.slots == self._reservation(connection).slots
+        return _is_proposed(entry, self._reservation(connection))
 
     def changed(self) -> Collection[str]:
         """Nothing at first: by then everything is looked at."""
@@ -217,7 +216,7 @@ class LedgerSegments:
     def _propose(self, connection: Connection, now: datetime) -> None:
         entry, reservation = self._committed(connection), self._reservation(connection)
         caller = self._caller(connection)
-        if entry.proposed is None or entry.proposed.reservation.slots != reservation.slots:
+        if not _is_proposed(entry, reservation):
             entry = Requests(self.desk).propose(entry, reservation, caller, now)
         if self._waits_for_approval(with_proposed_change(entry).amount, entry.amount, reservation.owner):
             self.desk.ledger.run(Reject(now, entry.handle, caller.actor, reason=WAITS_FOR_APPROVAL))
@@ -264,6 +263,11 @@ class LedgerSegments:
         ended_by = PeerRequest.from_text(connection.request).ended_by
         actor = ended_by.actor if ended_by else self._caller(connection).actor
         self.desk.ledger.run(Move(now, entry.handle, actor, to=State.CANCELLED, reason=_line(connection.why)))
+
+
+def _is_proposed(entry: Entry, reservation: Reservation) -> bool:
+    """Whether the change that waits is to these slots."""
+    return entry.proposed is not None and entry.proposed.reservation.slots == reservation.slots
 
 
 def _line(why: str) -> str:
