@@ -208,7 +208,7 @@ def _together(
     """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
     own = state_dir() / those[0].name
     if control.down(own / LAB):
-        say(f"{those[0].name}: an earlier run was killed; its lab is taken down")
+        say(f"{those[0].name}: the lab of an earlier run was still there, and is taken down")
     shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True)
     with bench(those[0].inventory, own, say, smoke=smoke, real_time=real_time, scale=at) as ready:

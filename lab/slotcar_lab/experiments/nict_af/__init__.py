@@ -14,6 +14,7 @@ from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
+from slotcar_lab.experiments.late_answers import late_answers
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.patience import HANG_S
 
@@ -35,8 +36,8 @@ FIXED_SEGMENTS = COMMITTED_BPS * (RTT_MS + HOPS_MS) // 8_000 // SEGMENT_BYTES
 RUN_S, SETTLE_S, SMOKE_S = 14.0, 3.0, 8.0
 #: After its time: for a run to end by itself, and at most.
 OVER_S, PATIENCE_S = 1.0, 60.0
-#: Of acknowledgements, at the sink: the round trip is what TCP and the window's rule see.
-DELAY = ("tc", "qdisc", "replace", "dev", "eth1")
+#: Of acknowledgements that are late: the round trip is what TCP and the window's rule see.
+MOST_PACKETS = 1_000
 
 PROPOSED = Rule(
     "mean rate of the base connection over its committed rate, background of 0 to 100 % of the link",
@@ -104,14 +105,14 @@ def measure(bench: Bench) -> Findings:
     runs: dict[tuple[str, float], Ran] = {}
     try:
         serving.wait_reported("ready", HANG_S)
-        bench.lab.check(SINK, [*DELAY, "root", "netem", "limit", "1000", "delay", f"{RTT_MS}ms"])
-        for load in SMOKE_LOADS if bench.smoke else LOADS:
-            for method in METHODS:
-                runs[method, load] = one = _run(bench, folder, method, load)
-                bench.say(f"{method}, load {load:.0%}: {one.rate_bps / 1e6:.2f} Mb/s, {one.again} segments again")
+        with late_answers(bench, SINK, RTT_MS, MOST_PACKETS):
+            for load in SMOKE_LOADS if bench.smoke else LOADS:
+                for method in METHODS:
+                    runs[method, load] = one = _run(bench, folder, method, load)
+                    words = f"{one.rate_bps / 1e6:.2f} Mb/s, {one.again} segments again"
+                    bench.say(f"{method}, load {load:.0%}: {words}")
     finally:
         serving.terminate()
-        bench.lab.exec(SINK, ["tc", "qdisc", "del", "dev", "eth1", "root"])
         bench.lab.exec(SINK, ["rm", "-rf", folder])
     return Findings(_rows(runs), (_plot(runs),), configuration)
 

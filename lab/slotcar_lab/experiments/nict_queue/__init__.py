@@ -11,11 +11,12 @@ from pathlib import Path
 from slotcar_lab.client import LabProcess
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
+from slotcar_lab.experiments.late_answers import late_answers
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.experiments.nict_af import (
-    DELAY,
     IN_PROFILE,
     LINE_BYTES,
+    MOST_PACKETS,
     OVER_S,
     PATIENCE_S,
     PAYLOAD_BYTES,
@@ -126,8 +127,7 @@ def _served(bench: Bench) -> Iterator[Mapping[Transfer, str]]:
             stack.callback(serving.close)
             stack.callback(serving.terminate)
             serving.wait_reported("ready", HANG_S)
-            bench.lab.check(one.sink, [*DELAY, "root", "netem", "limit", "1000", "delay", f"{one.rtt_ms}ms"])
-            stack.callback(bench.lab.exec, one.sink, ["tc", "qdisc", "del", "dev", "eth1", "root"])
+            stack.enter_context(late_answers(bench, one.sink, one.rtt_ms, MOST_PACKETS))
         yield folders
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +12,7 @@ from slotcar_lab.experiments.bench import START_S, Bench
 from slotcar_lab.experiments.datagrid import scavenger
 from slotcar_lab.experiments.datagrid.scavenger import GOODPUT_MBPS, SCAVENGER_PORT, mean_mbps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
+from slotcar_lab.experiments.late_answers import late_answers
 from slotcar_lab.experiments.model import Row, Rule
 from slotcar_lab.patience import HANG_S
 
@@ -92,7 +91,7 @@ def measure(bench: Bench) -> Findings:
     times = Times(ALONE_S, THERE_S, AWAY_S, REPEATS)
     if bench.smoke:
         times = Times(SETTLE_S + SMOKE_S, SETTLE_S + SMOKE_S, SETTLE_S + SMOKE_S, 1)
-    with _far(bench):
+    with late_answers(bench, SINK, RTT_MS):
         without = bench.tcp("source-b", SINK, SCAVENGER_PORT + 1, times.there_s)
         without.wait(times.there_s + HANG_S)
         qbss, best = _together(bench, times)
@@ -136,17 +135,6 @@ def _together(bench: Bench, times: Times) -> tuple[traffic.Flow, list[traffic.Fl
     for flow in (*best, qbss):
         flow.wait(turn_s + HANG_S)
     return qbss, best
-
-
-@contextlib.contextmanager
-def _far(bench: Bench) -> Iterator[None]:
-    """Acknowledgements are late by the round trip."""
-    disc = ["tc", "qdisc", "replace", "dev", "eth1", "root", "netem", "limit", "20000", "delay", f"{RTT_MS}ms"]
-    bench.lab.check(SINK, disc)
-    try:
-        yield
-    finally:
-        bench.lab.exec(SINK, ["tc", "qdisc", "del", "dev", "eth1", "root"])
 
 
 EXPERIMENT = Experiment(

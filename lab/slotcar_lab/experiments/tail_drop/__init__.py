@@ -12,6 +12,7 @@ from slotcar_lab import traffic
 from slotcar_lab.experiments.bench import START_S, Bench, Slot, Udp
 from slotcar_lab.experiments.datagrid import steps
 from slotcar_lab.experiments.experiment import QUARTER, Experiment, Findings
+from slotcar_lab.experiments.late_answers import late_answers
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 
 HERE = Path(__file__).parent
@@ -109,12 +110,10 @@ def _far(bench: Bench) -> Iterator[None]:
     control = "/proc/sys/net/ipv4/tcp_congestion_control"
     before = bench.lab.check("source-a", ["cat", control]).strip()
     bench.lab.check("source-a", ["sh", "-c", f"echo {CONTROL} >{control}"])
-    disc = ["tc", "qdisc", "replace", "dev", "eth1", "root", "netem", "limit", "20000", "delay", f"{RTT_MS}ms"]
-    bench.lab.check(SINK, disc)
     try:
-        yield
+        with late_answers(bench, SINK, RTT_MS):
+            yield
     finally:
-        bench.lab.exec(SINK, ["tc", "qdisc", "del", "dev", "eth1", "root"])
         bench.lab.exec("source-a", ["sh", "-c", f"echo {before} >{control}"])
 
 

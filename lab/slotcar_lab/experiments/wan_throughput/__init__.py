@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp
 from slotcar_lab.experiments.experiment import Experiment, Findings
+from slotcar_lab.experiments.late_answers import late_answers
 from slotcar_lab.experiments.model import Curve, Plot, Row, Rule
 from slotcar_lab.patience import HANG_S
 
@@ -153,7 +153,7 @@ def measure(bench: Bench) -> Findings:
     sent = {way: [_udp(bench, way, *case) for case in _datagrams(smoke=bench.smoke)] for way in WAYS}
     rates: dict[tuple[Way, int, int], float] = {}
     for way in WAYS:
-        with _far(bench, way):
+        with late_answers(bench, way.sink, way.rtt_ms - HOPS_MS):
             for buffer_bytes, streams in cases(way, smoke=bench.smoke):
                 rates[way, buffer_bytes, streams] = one = _tcp(bench, way, buffer_bytes, streams)
                 bench.say(f"{way.name}: {streams} streams, buffers of {buffer_bytes // KIB} KB: {one:.1f} Mb/s")
@@ -187,17 +187,6 @@ def _udp(bench: Bench, way: Way, payload_bytes: int, spacing: float) -> Sent:
         f"{way.name}: {payload_bytes} bytes at {spacing:g} of a frame: {received_mbps:.1f} Mb/s, {lost:.2f} % lost"
     )
     return Sent(payload_bytes, spacing, received_mbps, lost)
-
-
-@contextlib.contextmanager
-def _far(bench: Bench, way: Way) -> Iterator[None]:
-    """Acknowledgements are late by the way's round trip."""
-    disc = ["tc", "qdisc", "replace", "dev", "eth1", "root", "netem", "limit", "20000"]
-    bench.lab.check(way.sink, [*disc, "delay", f"{way.rtt_ms - HOPS_MS:g}ms"])
-    try:
-        yield
-    finally:
-        bench.lab.exec(way.sink, ["tc", "qdisc", "del", "dev", "eth1", "root"])
 
 
 def _tcp(bench: Bench, way: Way, buffer_bytes: int, streams: int) -> float:
