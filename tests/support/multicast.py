@@ -29,7 +29,19 @@ ADDRESSES = LAN | FAR
 ENDS = ("here", "near", "lossy", "distant")
 PORT = 7010
 #: Of one packet in three to the group: `ld rand`, at random drop or leave it to what comes.
-DROPS = "4,32 0 0 4294963256,37 0 1 {least},6 0 0 2,6 0 0 0"
+_DROPS = "4,32 0 0 4294963256,37 0 1 {least},6 0 0 2,6 0 0 0"
+
+
+def losing(per_cent: int, interface: str) -> list[str]:
+    """The filter of the interface, which has a `clsact`, that drops so many of the packets that come to the group."""
+    code = _DROPS.format(least=2**32 - 1 - 2**32 * per_cent // 100)
+    filters = ["tc", "filter", "add", "dev", interface, "ingress", "protocol", "ip", "bpf", "bytecode", code]
+    return [*filters, "direct-action"]
+
+
+def uftpd(number: str, group: str, interface: str, into: str, arriving: str) -> list[str]:
+    """The receiver of that number, in the foreground; `arriving`: where files are while they come."""
+    return ["uftpd", "-d", "-q", "-I", interface, "-M", group, "-D", into, "-T", arriving, "-U", number]
 
 
 def can_be_made() -> bool:
@@ -86,9 +98,7 @@ class Lan(World):
         with contextlib.suppress(subprocess.CalledProcessError):
             self.run_in(name, "tc", "qdisc", "delete", "dev", "eth0", "clsact")
         self.run_in(name, "tc", "qdisc", "add", "dev", "eth0", "clsact")
-        code = DROPS.format(least=2**32 - 1 - 2**32 * per_cent // 100)
-        filters = ["tc", "filter", "add", "dev", "eth0", "ingress", "protocol", "ip", "bpf", "bytecode", code]
-        self.run_in(name, *filters, "direct-action")
+        self.run_in(name, *losing(per_cent, "eth0"))
 
     def start_in(self, name: str, *words: str) -> None:
         """A program that stays; its output is in `NAME-PROGRAM.log`."""
@@ -101,8 +111,8 @@ class Lan(World):
         """`uftpd` and `slotcar-transfer serve` on a host."""
         arriving = self.folder / name / "arriving"
         arriving.mkdir(exist_ok=True)
-        words = ["-D", str(self.root(name)), "-T", str(arriving), "-U", number_text(number_of(ADDRESSES[name]))]
-        self.start_in(name, "uftpd", "-d", "-q", "-I", "eth0", "-M", GROUP, *words, *options)
+        number = number_text(number_of(ADDRESSES[name]))
+        self.start_in(name, *uftpd(number, GROUP, "eth0", str(self.root(name)), str(arriving)), *options)
         folder, home = str(self.root(name)), str(self.home(name))
         self.start_in(name, sys.executable, "-m", "slotcar_transfer", "serve", folder, "--home", home)
         wait_for(lambda: self._listens(name), f"{name} to listen")
