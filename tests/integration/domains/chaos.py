@@ -255,6 +255,10 @@ class Chaos:
         """How many connections are."""
         return sum(bool(self._rate("anl", connection_id)) for connection_id in self.connections)
 
+    def summary(self) -> str:
+        """What came of it."""
+        return f"{len(self.connections)} connections, {self.in_force()} in force"
+
 
 _SETTLED = {phase.value for phase in SETTLED}
 

@@ -108,6 +108,9 @@ class SlsChaos(Chaos):
     def slss_in_force(self) -> int:
         return sum(one.for_admission() is not None for one in self.world.ledgers["anl"].slss())
 
+    def summary(self) -> str:
+        return f"{Chaos.summary(self)}, {len(self.attempts)} attempts for SLSs, {self.slss_in_force()} in force"
+
 
 @dataclass(slots=True)
 class WithReservations(SlsChaos):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -18,20 +19,14 @@ FIRST = int(os.environ.get("SLOTCAR_CHAOS_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("SLOTCAR_CHAOS_SEEDS", "3")))
 
 
-def run(world: World, seed: int, length: timedelta) -> Chaos:
-    chaos = Chaos(world, seed)
-    chaos.run(length)
-    print(f"seed {seed}: {len(chaos.connections)} connections, {chaos.in_force()} in force; {dict(chaos.happened)}")
-    assert list(chaos.problems()) == [], f"seed {seed}"
-    return chaos
+_Chaos = TypeVar("_Chaos", bound=Chaos)
 
 
-def run_with_slss(world: World, seed: int, length: timedelta) -> SlsChaos:
-    chaos = SlsChaos(world, seed, busy=70)
+def played(chaos: _Chaos, length: timedelta) -> _Chaos:
     chaos.run(length)
-    in_force = f"{chaos.in_force()} connections and {chaos.slss_in_force()} SLSs in force"
-    print(f"seed {seed}: {len(chaos.attempts)} attempts, {in_force}; {dict(chaos.happened)}")
-    assert list(chaos.problems()) == [], f"seed {seed}"
+    problems = list(chaos.problems())
+    print(f"seed {chaos.seed}: {chaos.summary()}; {dict(chaos.happened)}")
+    assert problems == [], f"seed {chaos.seed}"
     return chaos
 
 
@@ -42,14 +37,14 @@ def open_world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[World
 
 
 def test_some_minutes_of_chaos_leave_no_sls_half(open_world: World) -> None:
-    chaos = run_with_slss(open_world, 5, timedelta(minutes=12))
+    chaos = played(SlsChaos(open_world, 5, busy=70), timedelta(minutes=12))
     assert chaos.attempts
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_hour_of_chaos_leaves_no_sls_half(open_world: World, seed: int) -> None:
-    chaos = run_with_slss(open_world, seed, HOUR)
+    chaos = played(SlsChaos(open_world, seed, busy=70), HOUR)
     for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed", "changes of SLSs"):
         assert chaos.happened[fault], fault
 
@@ -60,38 +55,28 @@ def going_world(server_url: str, migrated: str, tmp_path: Path) -> Iterator[Worl
         yield domains
 
 
-def run_with_reservations(world: World, seed: int, length: timedelta) -> WithReservations:
-    chaos = WithReservations(world, seed, busy=60)
-    chaos.run(length)
-    problems = list(chaos.problems())
-    in_force = f"{chaos.in_force()} connections and {chaos.slss_in_force()} SLSs in force"
-    print(f"seed {seed}: {len(chaos.connections)} connections, {in_force}; {dict(chaos.happened)}")
-    assert problems == [], f"seed {seed}"
-    return chaos
-
-
 def test_some_minutes_of_chaos_leave_slss_as_large_as_reservations(going_world: World) -> None:
-    chaos = run_with_reservations(going_world, 3, timedelta(minutes=8))
+    chaos = played(WithReservations(going_world, 3, busy=60), timedelta(minutes=8))
     assert chaos.connections
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_hour_of_chaos_leaves_slss_as_large_as_reservations(going_world: World, seed: int) -> None:
-    chaos = run_with_reservations(going_world, seed, HOUR)
+    chaos = played(WithReservations(going_world, seed, busy=60), HOUR)
     for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed"):
         assert chaos.happened[fault], fault
     assert (chaos.slss_in_force() > 0) == (chaos.in_force() > 0)
 
 
 def test_some_minutes_of_chaos_leave_nothing_half(world: World) -> None:
-    chaos = run(world, 7, timedelta(minutes=8))
+    chaos = played(Chaos(world, 7), timedelta(minutes=8))
     assert chaos.connections
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_hour_of_chaos_leaves_nothing_half(world: World, seed: int) -> None:
-    chaos = run(world, seed, HOUR)
+    chaos = played(Chaos(world, seed), HOUR)
     for fault in ("lost", "answer lost", "twice", "late", "killed", "died in a deed"):
         assert chaos.happened[fault], fault

@@ -276,13 +276,7 @@ def test_a_controller_that_is_killed_at_any_step_leaves_both_with_the_same(open_
         # Each has an hour of its own.
         body["validity"] = {"start": NOW + steps * HOUR * 24, "end": NOW + steps * HOUR * 24 + HOUR}
         attempt = agreement.agree_on(opening(body, agreement.network, "anl"), OPERATOR)
-        done = 0
-        while world.work and done < steps:
-            owner, work = world.work.pop(0)
-            if owner in world.domains:
-                work()
-                done += 1
-        finished = not world.work
+        finished = world.run_some(steps)
         world.kill(killed)
         world.tick()
         world.start(killed)

@@ -245,13 +245,7 @@ def test_a_controller_that_is_killed_at_any_step_leaves_nothing_for_ever(
     world, between = open_world, 0
     for steps in range(first, 91, 3):
         connection = world.domains["anl"].reserve(wanted(f"s{steps}", 10, begins=1 + steps), "hep")
-        done = 0
-        while world.work and done < steps:
-            owner, work = world.work.pop(0)
-            if owner in world.domains:
-                work()
-                done += 1
-        finished = not world.work
+        finished = world.run_some(steps)
         has_opened = bool(forms(world, "anl"))
         between += has_opened and world.states()["anl"].count(State.HELD) == 0 and not finished
         world.kill(killed)
